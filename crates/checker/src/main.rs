@@ -1,0 +1,2 @@
+//! The checker's entry.
+fn main() {}

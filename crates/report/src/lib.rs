@@ -1,0 +1,17 @@
+//! The report document: what the checker says about one container, and what the controller believes of it.
+//!
+//! The main type is [`Report`]. This crate knows JSON and nothing of processes, containers or files, so that both sides
+//! of the container's wall share one definition.
+
+mod code;
+mod document;
+mod sanitize;
+mod validate;
+
+pub use code::{Code, UnknownCode};
+pub use document::{
+    Cause, Check, Device, Execution, Exposure, FirstError, HostCheck, Library, Node, Outcome, Probe, Pytorch,
+    Report, Request, Runtime, SCHEMA, Stage, Status,
+};
+pub use sanitize::{MESSAGE_LIMIT, one_line};
+pub use validate::{Invalid, MAX_BYTES};

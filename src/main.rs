@@ -1,0 +1,2 @@
+//! The `gpusweep` program.
+fn main() {}

@@ -1,0 +1,62 @@
+//! An asserted fact: a field of the report and the value that it must have.
+//!
+//! Main type: [`Fact`].
+
+use gpusweep_report::Report;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A field of the report, by its dotted path, and what it must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    /// Dotted path, such as `pytorch.cuda_build` or `pytorch.devices.0.name`.
+    pub path: String,
+    /// What the field must be.
+    pub value: FactValue,
+}
+
+/// What a field must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FactValue {
+    /// A pattern with `*` and `?` on the field's text.
+    Glob(String),
+    /// Exactly this number, boolean or null.
+    Exactly(Value),
+}
+
+impl Fact {
+    /// What the report says where it differs from the fact; none where they agree.
+    #[must_use]
+    pub fn mismatch(&self, report: &Report) -> Option<String> {
+        let document = serde_json::to_value(report).unwrap_or(Value::Null);
+        let pointer = format!("/{}", self.path.replace('.', "/"));
+        let found = document.pointer(&pointer).cloned().unwrap_or(Value::Null);
+        (!self.value.matches(&found)).then(|| found.to_string())
+    }
+}
+
+impl FactValue {
+    fn matches(&self, found: &Value) -> bool {
+        match (self, found) {
+            (Self::Exactly(value), found) => value == found,
+            (Self::Glob(pattern), Value::String(text)) => glob_matches(pattern, text),
+            (Self::Glob(pattern), Value::Number(number)) => glob_matches(pattern, &number.to_string()),
+            (Self::Glob(_), Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => false,
+        }
+    }
+}
+
+/// Whether `text` fits `pattern`; a pattern that cannot be compiled was refused when the matrix was read.
+fn glob_matches(pattern: &str, text: &str) -> bool {
+    globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+}
+
+impl std::fmt::Display for FactValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Glob(pattern) => write!(f, "\"{pattern}\""),
+            Self::Exactly(value) => write!(f, "{value}"),
+        }
+    }
+}

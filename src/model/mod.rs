@@ -1,0 +1,17 @@
+//! The nouns of a sweep: what a cell is made of, and what can be observed of one.
+//!
+//! Types only, each valid once it exists. It must not know of files, engines or output formats.
+
+mod cell;
+mod code;
+mod fact;
+mod host;
+mod observation;
+mod visibility;
+
+pub use cell::{Cell, CellId, CellParts, Checks, Device, Expectation, ImageRef, Limits, Stack, Variant};
+pub use code::{CellCode, Code};
+pub use fact::{Fact, FactValue};
+pub use host::{BackendKind, Endpoint, Host};
+pub use observation::{Applied, Fault, FaultKind, KillReason, Observation, Phase};
+pub use visibility::{Grant, Vendor, Visibility};

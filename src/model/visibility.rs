@@ -1,0 +1,150 @@
+//! Ways of exposing a GPU to a container, in a closed vocabulary that every back end lowers.
+//!
+//! Main types: [`Visibility`] and [`Grant`]. Which presets exist is the matrix's business, what an engine makes of a
+//! grant is the back end's.
+
+use serde::{Deserialize, Serialize};
+
+use super::Stack;
+
+/// A named way of exposing a GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Visibility {
+    /// Name in the matrix and in every table.
+    pub name: String,
+    /// What the container is given; empty = a plain container.
+    pub grants: Vec<Grant>,
+}
+
+/// One thing that a container is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    /// What `docker run --gpus` asks for.
+    DeviceRequest {
+        /// Driver name; empty = the engine's choice.
+        driver: String,
+        /// How many GPUs: -1 = all, 0 = those of `ids`.
+        count: i64,
+        /// Indices or UUIDs; empty where `count` says it.
+        ids: Vec<String>,
+        /// Driver capabilities beside `gpu`.
+        capabilities: Vec<String>,
+    },
+    /// A device by its fully qualified CDI name, such as `nvidia.com/gpu=all`.
+    Cdi(String),
+    /// A device node, or a directory of them.
+    DeviceNode {
+        /// Path on the host and in the container.
+        path: String,
+        /// Any of `r`, `w`, `m`.
+        permissions: String,
+    },
+    /// The OCI runtime, by the name that the engine knows it under.
+    Runtime(String),
+    /// A variable; an empty value stays set and empty.
+    Env {
+        /// Name.
+        name: String,
+        /// Value.
+        value: String,
+    },
+    /// A supplementary group, by number.
+    Group(u32),
+    /// The groups that own the GPU device nodes of the host.
+    HostGroups,
+    /// Size of `/dev/shm`, in bytes.
+    ShmSize(u64),
+    /// IPC mode, such as `host`.
+    Ipc(String),
+    /// A resource limit.
+    Ulimit {
+        /// Name, such as `memlock`.
+        name: String,
+        /// Soft limit; -1 = unlimited.
+        soft: i64,
+        /// Hard limit; -1 = unlimited.
+        hard: i64,
+    },
+    /// A security option, such as `seccomp=unconfined`.
+    Security(String),
+    /// Everything at once. Marked in every table.
+    Privileged,
+}
+
+/// Who makes the GPU that a grant exposes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Vendor {
+    /// NVIDIA, with CUDA.
+    Nvidia,
+    /// AMD, with ROCm.
+    Amd,
+}
+
+impl Vendor {
+    /// The stack that runs on this vendor's GPUs.
+    #[must_use]
+    pub const fn stack(self) -> Stack {
+        match self {
+            Self::Nvidia => Stack::Cuda,
+            Self::Amd => Stack::Rocm,
+        }
+    }
+
+    /// The name in messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Nvidia => "NVIDIA",
+            Self::Amd => "AMD",
+        }
+    }
+}
+
+impl Grant {
+    /// The vendor whose GPU this grant exposes; none where it exposes none, or any.
+    #[must_use]
+    pub fn vendor(&self) -> Option<Vendor> {
+        match self {
+            Self::DeviceRequest { driver, .. } if driver == "amd" => Some(Vendor::Amd),
+            Self::DeviceRequest { .. } => Some(Vendor::Nvidia),
+            Self::Cdi(name) if name.starts_with("nvidia.com/") => Some(Vendor::Nvidia),
+            Self::Cdi(name) if name.starts_with("amd.com/") => Some(Vendor::Amd),
+            Self::Runtime(name) if name == "nvidia" => Some(Vendor::Nvidia),
+            Self::Runtime(name) if name == "amd" => Some(Vendor::Amd),
+            Self::DeviceNode { path, .. } if path.starts_with("/dev/nvidia") => Some(Vendor::Nvidia),
+            Self::DeviceNode { path, .. } if path.starts_with("/dev/kfd") => Some(Vendor::Amd),
+            Self::Cdi(_)
+            | Self::Runtime(_)
+            | Self::DeviceNode { .. }
+            | Self::Env { .. }
+            | Self::Group(_)
+            | Self::HostGroups
+            | Self::ShmSize(_)
+            | Self::Ipc(_)
+            | Self::Ulimit { .. }
+            | Self::Security(_)
+            | Self::Privileged => None,
+        }
+    }
+
+    /// Whether this grant may let a GPU in.
+    #[must_use]
+    pub fn exposes_gpu(&self) -> bool {
+        self.vendor().is_some() || matches!(self, Self::Cdi(_) | Self::DeviceNode { .. } | Self::Privileged)
+    }
+}
+
+impl Visibility {
+    /// Whether any grant may let a GPU in.
+    #[must_use]
+    pub fn exposes_gpu(&self) -> bool {
+        self.grants.iter().any(Grant::exposes_gpu)
+    }
+
+    /// Whether it asks for the privileged mode.
+    #[must_use]
+    pub fn privileged(&self) -> bool {
+        self.grants.contains(&Grant::Privileged)
+    }
+}
