@@ -9,3 +9,4 @@
 
 pub mod event;
 pub mod model;
+pub mod plan;
