@@ -7,6 +7,9 @@
 //! `event ← journal ← ledger ← diagnose ← summary ← table ← render, progress`. Only [`cli`] joins them; a test holds
 //! this order.
 
+pub mod backend;
 pub mod event;
+pub mod journal;
 pub mod model;
 pub mod plan;
+pub mod run;

@@ -1,0 +1,225 @@
+//! One attempt at one cell: create, start, wait, read, and remove whatever happened.
+//!
+//! Main function: [`attempt`]. Requests that make something are never dropped half-way, since an engine finishes them all
+//! the same and nobody would know of the container.
+
+use bollard::container::LogOutput;
+use bollard::errors::Error;
+use bollard::models::{ContainerInspectResponse, ContainerState};
+use bollard::query_parameters::{
+    CreateContainerOptions, KillContainerOptions, LogsOptions, WaitContainerOptions,
+};
+use futures_util::StreamExt as _;
+use gpusweep_report::MAX_BYTES;
+
+use super::engine::Engine;
+use super::image::Image;
+use super::refusal::{launch_fault, request_fault, words};
+use super::{DockerBackend, applied, clean, lower};
+use crate::backend::report::{Printed, read};
+use crate::backend::{Attempt, AttemptContext};
+use crate::model::{Applied, Cell, Fault, FaultKind, KillReason, Observation, Phase};
+
+/// What is kept of a container's output, beside its report.
+const LOG_BYTES: usize = 1 << 20;
+
+/// Exit status of a process that was killed by SIGSYS: a seccomp profile that does not let the checker run.
+const EXIT_SIGSYS: i64 = 128 + 31;
+
+/// How waiting for a container ended.
+enum Ended {
+    ByItself,
+    Deadline,
+    Cancelled,
+}
+
+/// Runs one attempt to its end.
+pub(super) async fn attempt(backend: &DockerBackend, cell: &Cell, context: AttemptContext) -> Attempt {
+    let prepared = tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => return cancelled(Phase::Prepare),
+        prepared = prepare(backend, cell, &context) => prepared,
+    };
+    let (engine, image) = match prepared {
+        Ok(prepared) => prepared,
+        Err((phase, fault)) => return not_started(phase, fault),
+    };
+    let volume = match backend.volume(engine, &cell.image.reference).await {
+        Ok(volume) => volume,
+        Err(fault) => return not_started(Phase::Prepare, fault),
+    };
+    let name = format!("gpusweep-{}-{}-{}", backend.run, cell.id(), context.number);
+    let container = Container { engine, cell, name: &name, image: &image, context: &context };
+    let mut attempt = container.run(lower::container(cell, &backend.run, &volume)).await;
+    if let Err(words) = clean::remove_container(engine, &name).await {
+        attempt
+            .log
+            .extend(format!("\ngpusweep: the container {name} could not be removed: {words}\n").bytes());
+    }
+    attempt
+}
+
+async fn prepare<'a>(
+    backend: &'a DockerBackend,
+    cell: &Cell,
+    context: &AttemptContext,
+) -> Result<(&'a Engine, Image), (Phase, Fault)> {
+    context.reach(Phase::Prepare);
+    let engine = backend.engine().await.map_err(|fault| (Phase::Prepare, fault))?;
+    context.reach(Phase::Pull);
+    let image = backend.image(engine, &cell.image.reference).await.map_err(|fault| (Phase::Pull, fault))?;
+    Ok((engine, image))
+}
+
+fn cancelled(phase: Phase) -> Attempt {
+    Attempt::bare(Observation::Cancelled { phase }, Vec::new())
+}
+
+fn not_started(phase: Phase, fault: Fault) -> Attempt {
+    let log = format!("gpusweep: {}: {}\n", phase.as_str(), fault.message);
+    Attempt::bare(Observation::NotStarted { phase, fault }, log)
+}
+
+/// One container, from its creation to the reading of its output.
+struct Container<'a> {
+    engine: &'a Engine,
+    cell: &'a Cell,
+    name: &'a str,
+    image: &'a Image,
+    context: &'a AttemptContext,
+}
+
+impl Container<'_> {
+    async fn run(&self, body: bollard::models::ContainerCreateBody) -> Attempt {
+        let docker = &self.engine.docker;
+        self.context.reach(Phase::Create);
+        let options =
+            CreateContainerOptions { name: Some(self.name.to_owned()), ..CreateContainerOptions::default() };
+        if let Err(error) = docker.create_container(Some(options), body).await {
+            return self.refused(Phase::Create, &error);
+        }
+        self.context.reach(Phase::Start);
+        if let Err(error) = docker.start_container(self.name, None).await {
+            return self.refused(Phase::Start, &error);
+        }
+        self.context.reach(Phase::Running);
+        let ended = match self.wait().await {
+            Ok(ended) => ended,
+            Err(error) => return self.lost(&error),
+        };
+        if !matches!(ended, Ended::ByItself) {
+            self.kill().await;
+        }
+        self.context.reach(Phase::Collect);
+        match docker.inspect_container(self.name, None).await {
+            Ok(found) => self.collect(ended, found).await,
+            Err(error) => self.lost(&error),
+        }
+    }
+
+    /// The engine's raw words go to the private log, the cleaned ones into the observation.
+    fn refused(&self, phase: Phase, error: &Error) -> Attempt {
+        let log = format!("gpusweep: {}: {}\n", phase.as_str(), words(error));
+        Attempt::bare(Observation::NotStarted { phase, fault: launch_fault(self.cell, error) }, log)
+    }
+
+    /// The engine stopped answering while the checker ran.
+    fn lost(&self, error: &Error) -> Attempt {
+        let fault = request_fault(FaultKind::EngineUnreachable, error);
+        Attempt::bare(Observation::NotStarted { phase: Phase::Running, fault }, words(error))
+    }
+
+    async fn wait(&self) -> Result<Ended, Error> {
+        let options = WaitContainerOptions { condition: "not-running".to_owned() };
+        let mut waiting = self.engine.docker.wait_container(self.name, Some(options));
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => Ok(Ended::Cancelled),
+            answer = waiting.next() => match answer {
+                // A status other than 0 comes as an error; the status itself is read from inspect.
+                Some(Ok(_) | Err(Error::DockerContainerWaitError { .. })) | None => Ok(Ended::ByItself),
+                Some(Err(error)) => Err(error),
+            },
+            () = tokio::time::sleep(self.cell.limits.cell_timeout) => Ok(Ended::Deadline),
+        }
+    }
+
+    async fn kill(&self) {
+        let options = KillContainerOptions { signal: "KILL".to_owned() };
+        // It may have ended in the meantime; removal kills it too.
+        let _ = self.engine.docker.kill_container(self.name, Some(options)).await;
+    }
+
+    async fn collect(&self, ended: Ended, found: ContainerInspectResponse) -> Attempt {
+        let state = found.state.clone().unwrap_or_default();
+        let applied = applied::applied(found, self.image);
+        match ended {
+            Ended::Cancelled => cancelled(Phase::Running),
+            Ended::Deadline => {
+                let (_, log) = self.output().await;
+                Attempt::bare(Observation::TimedOut { phase: Phase::Running, applied }, log)
+            }
+            Ended::ByItself => {
+                let (stdout, log) = self.output().await;
+                judge(&stdout, log, &state, applied)
+            }
+        }
+    }
+
+    /// Standard output up to the longest report, and all output up to a bound.
+    async fn output(&self) -> (Vec<u8>, Vec<u8>) {
+        let options =
+            LogsOptions { stdout: true, stderr: true, tail: "all".to_owned(), ..LogsOptions::default() };
+        let mut lines = self.engine.docker.logs(self.name, Some(options));
+        let (mut stdout, mut log) = (Vec::new(), Vec::new());
+        while let Some(line) = lines.next().await {
+            let part = match line {
+                Ok(LogOutput::StdOut { message }) => {
+                    stdout.extend_from_slice(
+                        &message[..message.len().min(MAX_BYTES + 1 - stdout.len().min(MAX_BYTES))],
+                    );
+                    message
+                }
+                Ok(
+                    LogOutput::StdErr { message }
+                    | LogOutput::StdIn { message }
+                    | LogOutput::Console { message },
+                ) => message,
+                Err(error) => format!("\ngpusweep: the log broke off: {}\n", words(&error)).into(),
+            };
+            log.extend_from_slice(&part[..part.len().min(LOG_BYTES - log.len())]);
+            if stdout.len() > MAX_BYTES || log.len() == LOG_BYTES {
+                break;
+            }
+        }
+        (stdout, log)
+    }
+}
+
+fn judge(stdout: &[u8], log: Vec<u8>, state: &ContainerState, applied: Applied) -> Attempt {
+    let exit = state.exit_code.unwrap_or(-1);
+    let oom_killed = state.oom_killed.unwrap_or(false);
+    match read(stdout) {
+        Printed::Valid(report, text) => Attempt {
+            observation: Observation::Reported { report, exit, applied, oom_killed },
+            report: Some(text),
+            log,
+        },
+        Printed::Unusable(problem) => Attempt::bare(without_report(problem, exit, oom_killed, applied), log),
+    }
+}
+
+fn without_report(problem: String, exit: i64, oom_killed: bool, applied: Applied) -> Observation {
+    if oom_killed {
+        return Observation::Killed { reason: KillReason::OutOfMemory, exit, applied };
+    }
+    if exit == EXIT_SIGSYS {
+        let message = "the checker was killed by SIGSYS: a seccomp profile forbids what it needs".to_owned();
+        let fault = Fault { kind: FaultKind::CheckerNotRun, message };
+        return Observation::NotStarted { phase: Phase::Running, fault };
+    }
+    match i32::try_from(exit - 128) {
+        Ok(signal @ 1..=64) => Observation::Killed { reason: KillReason::Signal(signal), exit, applied },
+        Ok(_) | Err(_) => Observation::Garbled { problem, exit, applied },
+    }
+}

@@ -1,0 +1,73 @@
+//! Has the image on the engine: looks first, pulls what is missing.
+
+use bollard::Docker;
+use bollard::models::ImageInspect;
+use bollard::query_parameters::CreateImageOptions;
+use futures_util::TryStreamExt as _;
+use tokio::sync::Semaphore;
+
+use super::engine::Engine;
+use super::refusal::{fault, is_status, request_fault, words};
+use crate::model::{Fault, FaultKind};
+
+/// What is known of an image that is there.
+#[derive(Clone)]
+pub(super) struct Image {
+    /// Repository digest where there is one, else the image's id.
+    pub(super) digest: Option<String>,
+}
+
+pub(super) async fn obtain(engine: &Engine, reference: &str, pulls: &Semaphore) -> Result<Image, Fault> {
+    let found = match engine.docker.inspect_image(reference).await {
+        Ok(found) => found,
+        Err(error) if is_status(&error, 404) => {
+            pull(&engine.docker, reference, pulls).await?;
+            engine
+                .docker
+                .inspect_image(reference)
+                .await
+                .map_err(|error| request_fault(FaultKind::ImageUnavailable, &error))?
+        }
+        Err(error) => return Err(request_fault(FaultKind::ImageUnavailable, &error)),
+    };
+    check_platform(engine, reference, &found)?;
+    Ok(Image { digest: digest(found) })
+}
+
+async fn pull(docker: &Docker, reference: &str, pulls: &Semaphore) -> Result<(), Fault> {
+    let _slot = pulls.acquire().await;
+    // Without a tag the API would fetch every tag of the repository.
+    let pinned =
+        reference.contains('@') || reference.rsplit('/').next().is_some_and(|name| name.contains(':'));
+    let full = if pinned { reference.to_owned() } else { format!("{reference}:latest") };
+    let options = CreateImageOptions { from_image: Some(full), ..CreateImageOptions::default() };
+    docker.create_image(Some(options), None, None).try_for_each(async |_| Ok(())).await.map_err(|error| {
+        let fault_of_engine = request_fault(FaultKind::ImageUnavailable, &error);
+        match fault_of_engine.kind {
+            FaultKind::EngineUnreachable => fault_of_engine,
+            FaultKind::ImageUnavailable
+            | FaultKind::PlatformMismatch
+            | FaultKind::ExposureRefused
+            | FaultKind::LaunchRefused
+            | FaultKind::CheckerNotRun => fault(
+                FaultKind::ImageUnavailable,
+                &format!("the image is not on the engine, and pulling it failed: {}", words(&error)),
+            ),
+        }
+    })
+}
+
+fn check_platform(engine: &Engine, reference: &str, image: &ImageInspect) -> Result<(), Fault> {
+    match (&engine.arch, image.architecture.as_deref()) {
+        (Some(engine), Some(image)) if !image.is_empty() && engine != image => {
+            let message = format!("{reference} is built for {image}, and the engine runs {engine}");
+            Err(fault(FaultKind::PlatformMismatch, &message))
+        }
+        (_, _) => Ok(()),
+    }
+}
+
+fn digest(image: ImageInspect) -> Option<String> {
+    let repository = image.repo_digests.unwrap_or_default().into_iter().next();
+    repository.and_then(|name| name.split_once('@').map(|(_, digest)| digest.to_owned())).or(image.id)
+}

@@ -1,0 +1,109 @@
+//! The `docker run` line that makes the same container as [`super::lower`].
+//!
+//! Main function: [`command`]. It names no file of this machine: the checker's place is asked for when the line is run.
+
+use super::MOUNT;
+use super::lower::{PIDS, checker_arguments, host_groups};
+use crate::backend::checker;
+use crate::model::{Cell, Grant};
+
+/// What stands for the checker's path in a line for people.
+pub(in crate::backend) const CHECKER: &str = "\"$(gpusweep checker)\"";
+
+/// The line for one cell.
+#[must_use]
+pub fn command(cell: &Cell) -> String {
+    let mut words: Vec<String> = ["docker run --rm --pull never --network none"].map(str::to_owned).into();
+    if !cell.visibility.privileged() {
+        words.push("--cap-drop ALL --security-opt no-new-privileges".to_owned());
+    }
+    words.push(format!("--pids-limit {PIDS} --no-healthcheck"));
+    if let Some(bytes) = cell.limits.memory {
+        words.push(format!("--memory {bytes} --memory-swap {bytes}"));
+    }
+    words.extend(cell.visibility.grants.iter().flat_map(flags));
+    let place = format!("{MOUNT}/{}", checker::FILE_NAME);
+    words.push(format!("--volume {CHECKER}:{place}:ro --entrypoint {place}"));
+    words.push(quoted(&cell.image.reference));
+    words.extend(checker_arguments(cell).iter().map(|argument| quoted(argument)));
+    words.join(" ")
+}
+
+fn flags(grant: &Grant) -> Vec<String> {
+    let flag = |name: &str, value: &str| vec![format!("--{name} {}", quoted(value))];
+    match grant {
+        Grant::DeviceRequest { driver, count, ids, capabilities } => {
+            flag("gpus", &gpus(driver, *count, ids, capabilities))
+        }
+        Grant::Cdi(name) => flag("device", name),
+        Grant::DeviceNode { path, permissions } if permissions == "rwm" => flag("device", path),
+        Grant::DeviceNode { path, permissions } => flag("device", &format!("{path}:{path}:{permissions}")),
+        Grant::Runtime(name) => flag("runtime", name),
+        Grant::Env { name, value } => flag("env", &format!("{name}={value}")),
+        Grant::Group(gid) => flag("group-add", &gid.to_string()),
+        Grant::HostGroups => {
+            host_groups().iter().flat_map(|gid| flag("group-add", &gid.to_string())).collect()
+        }
+        Grant::ShmSize(bytes) => flag("shm-size", &bytes.to_string()),
+        Grant::Ipc(mode) => flag("ipc", mode),
+        Grant::Ulimit { name, soft, hard } => flag("ulimit", &format!("{name}={soft}:{hard}")),
+        Grant::Security(option) => flag("security-opt", option),
+        Grant::Privileged => vec!["--privileged".to_owned()],
+    }
+}
+
+/// The value of `--gpus`, which is one line of CSV: a field with a comma stands in quotes.
+fn gpus(driver: &str, count: i64, ids: &[String], capabilities: &[String]) -> String {
+    let all = |count: i64| if count < 0 { "all".to_owned() } else { count.to_string() };
+    if driver.is_empty() && ids.is_empty() && capabilities.is_empty() {
+        return all(count);
+    }
+    let mut fields = Vec::new();
+    if !driver.is_empty() {
+        fields.push(format!("driver={driver}"));
+    }
+    fields.push(if ids.is_empty() {
+        format!("count={}", all(count))
+    } else {
+        format!("device={}", ids.join(","))
+    });
+    if !capabilities.is_empty() {
+        fields.push(format!("capabilities={}", capabilities.join(",")));
+    }
+    let quote = |field: String| if field.contains(',') { format!("\"{field}\"") } else { field };
+    fields.into_iter().map(quote).collect::<Vec<_>>().join(",")
+}
+
+/// One word for a POSIX shell. A zero byte cannot be passed at all, and no matrix with one is accepted.
+pub(in crate::backend) fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owned(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn gpus_is_written_as_the_docker_client_reads_it() {
+        assert_eq!(gpus("", -1, &[], &[]), "all");
+        assert_eq!(gpus("", 2, &[], &[]), "2");
+        assert_eq!(gpus("", 0, &owned(&["0"]), &[]), "device=0");
+        assert_eq!(gpus("", 0, &owned(&["0", "1"]), &[]), "\"device=0,1\"");
+        assert_eq!(gpus("amd", -1, &[], &[]), "driver=amd,count=all");
+        assert_eq!(
+            gpus("", -1, &[], &owned(&["compute", "utility"])),
+            "count=all,\"capabilities=compute,utility\""
+        );
+    }
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quoted("CUDA_VISIBLE_DEVICES="), "CUDA_VISIBLE_DEVICES=");
+        assert_eq!(quoted("A=b c"), "'A=b c'");
+        assert_eq!(quoted("\"device=0,1\""), "'\"device=0,1\"'");
+    }
+}

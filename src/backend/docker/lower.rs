@@ -1,0 +1,153 @@
+//! From a cell to the request that makes its container.
+//!
+//! Main function: [`container`]. What it sends for a grant is what `docker run` sends for the flag that [`super::line`]
+//! prints; both match on every grant, so a new one cannot be forgotten in either.
+
+use std::collections::HashMap;
+
+use bollard::models::{
+    ContainerCreateBody, DeviceMapping, DeviceRequest, HealthConfig, HostConfig, HostConfigLogConfig,
+    ResourcesUlimits,
+};
+
+use super::{LABEL, LABEL_CELL, LABEL_OWNER, MOUNT, deliver};
+use crate::backend::{checker, owner};
+use crate::model::{Cell, CellId, Device, Grant};
+
+/// Processes and threads that a cell may have. Generous: libraries start some threads for each processor.
+pub(super) const PIDS: i64 = 4096;
+
+/// The request for one cell.
+pub(super) fn container(cell: &Cell, run: &str, volume: &str) -> ContainerCreateBody {
+    let mut host = confined(cell, volume);
+    let mut env = Vec::new();
+    for grant in &cell.visibility.grants {
+        apply(grant, &mut host, &mut env);
+    }
+    ContainerCreateBody {
+        image: Some(cell.image.reference.clone()),
+        entrypoint: Some(vec![format!("{MOUNT}/{}", checker::FILE_NAME)]),
+        cmd: Some(checker_arguments(cell)),
+        env: Some(env),
+        labels: Some(labels(run, Some(cell.id()))),
+        healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
+        attach_stdout: Some(false),
+        attach_stderr: Some(false),
+        host_config: Some(host),
+        ..ContainerCreateBody::default()
+    }
+}
+
+/// What every cell is denied, whatever it is granted.
+fn confined(cell: &Cell, volume: &str) -> HostConfig {
+    let memory = cell.limits.memory.and_then(|bytes| i64::try_from(bytes).ok());
+    HostConfig {
+        network_mode: Some("none".into()),
+        cap_drop: Some(vec!["ALL".into()]),
+        security_opt: Some(vec!["no-new-privileges".into()]),
+        pids_limit: Some(PIDS),
+        memory,
+        // Without this the container may swap as much again, and a limit is none.
+        memory_swap: memory,
+        // The report is read from the log, so the log must be one that can be read back whole.
+        log_config: Some(HostConfigLogConfig { typ: Some("json-file".into()), config: None }),
+        mounts: Some(vec![deliver::mount(volume, true)]),
+        ..HostConfig::default()
+    }
+}
+
+fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
+    match grant {
+        Grant::DeviceRequest { driver, count, ids, capabilities } => {
+            let mut wanted = capabilities.clone();
+            if !wanted.iter().any(|name| name == "gpu") {
+                wanted.push("gpu".into());
+            }
+            push(
+                &mut host.device_requests,
+                DeviceRequest {
+                    driver: Some(driver.clone()),
+                    count: Some(*count),
+                    device_ids: (!ids.is_empty()).then(|| ids.clone()),
+                    capabilities: Some(vec![wanted]),
+                    options: Some(HashMap::new()),
+                },
+            );
+        }
+        Grant::Cdi(name) => push(
+            &mut host.device_requests,
+            DeviceRequest {
+                driver: Some("cdi".into()),
+                count: Some(0),
+                device_ids: Some(vec![name.clone()]),
+                ..DeviceRequest::default()
+            },
+        ),
+        Grant::DeviceNode { path, permissions } => push(
+            &mut host.devices,
+            DeviceMapping {
+                path_on_host: Some(path.clone()),
+                path_in_container: Some(path.clone()),
+                cgroup_permissions: Some(permissions.clone()),
+            },
+        ),
+        Grant::Runtime(name) => host.runtime = Some(name.clone()),
+        Grant::Env { name, value } => env.push(format!("{name}={value}")),
+        Grant::Group(gid) => push(&mut host.group_add, gid.to_string()),
+        Grant::HostGroups => {
+            host_groups().into_iter().for_each(|gid| push(&mut host.group_add, gid.to_string()))
+        }
+        Grant::ShmSize(bytes) => host.shm_size = i64::try_from(*bytes).ok(),
+        Grant::Ipc(mode) => host.ipc_mode = Some(mode.clone()),
+        Grant::Ulimit { name, soft, hard } => push(
+            &mut host.ulimits,
+            ResourcesUlimits { name: Some(name.clone()), soft: Some(*soft), hard: Some(*hard) },
+        ),
+        Grant::Security(option) => push(&mut host.security_opt, option.clone()),
+        Grant::Privileged => {
+            host.privileged = Some(true);
+            // A privileged container with its capabilities dropped would be neither one thing nor the other.
+            host.cap_drop = None;
+            host.security_opt = None;
+        }
+    }
+}
+
+fn push<T>(list: &mut Option<Vec<T>>, item: T) {
+    list.get_or_insert_default().push(item);
+}
+
+/// Numeric groups that own this machine's AMD device nodes, in order and once each; none where there are no nodes.
+pub(super) fn host_groups() -> Vec<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    let rendering = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten().map(|entry| entry.path());
+    let nodes = std::iter::once("/dev/kfd".into()).chain(rendering);
+    let mut groups: Vec<u32> =
+        nodes.filter_map(|node| std::fs::metadata(node).ok()).map(|meta| meta.gid()).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    groups
+}
+
+/// Labels of a container.
+pub(super) fn labels(run: &str, cell: Option<&CellId>) -> HashMap<String, String> {
+    let own = [(LABEL.to_owned(), run.to_owned()), (LABEL_OWNER.to_owned(), owner::this())];
+    own.into_iter().chain(cell.map(|id| (LABEL_CELL.to_owned(), id.to_string()))).collect()
+}
+
+/// The checker's arguments for a cell.
+pub(in crate::backend) fn checker_arguments(cell: &Cell) -> Vec<String> {
+    let mut arguments = match cell.device {
+        Device::Cpu => vec!["--device".to_owned(), "cpu".to_owned()],
+        Device::Gpu(index) => vec!["--device-index".to_owned(), index.to_string()],
+    };
+    arguments.extend(["--timeout".to_owned(), cell.checks.timeout_s.to_string()]);
+    arguments.extend(["--probe".to_owned(), cell.checks.probe.as_str().to_owned()]);
+    if cell.checks.host_check {
+        arguments.push("--host-check".to_owned());
+    }
+    if let Some(python) = &cell.checks.python {
+        arguments.extend(["--python".to_owned(), python.clone()]);
+    }
+    arguments
+}

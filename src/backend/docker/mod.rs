@@ -1,0 +1,121 @@
+//! Cells as containers of a Docker engine.
+//!
+//! Main type: [`DockerBackend`]. Each file has one step: find the engine ([`endpoint`], `engine`), get the image
+//! (`image`), deliver the checker (`deliver`), say what a container is made of (`lower`, and `line` for people), run it
+//! (`attempt`), understand refusals (`refusal`), and remove what is left (`clean`).
+
+mod applied;
+mod attempt;
+mod clean;
+mod deliver;
+mod endpoint;
+mod engine;
+mod image;
+mod line;
+mod lower;
+mod refusal;
+
+use std::collections::HashMap;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::sync::{OnceCell, Semaphore};
+
+pub use clean::{Cleaned, clean};
+pub use endpoint::{EndpointError, socket};
+pub use line::command;
+pub(super) use line::{CHECKER, quoted};
+pub(super) use lower::checker_arguments;
+
+use self::engine::Engine;
+use self::image::Image;
+use super::{Attempt, AttemptContext, Backend};
+use crate::model::{Cell, Endpoint, Fault, Host};
+use crate::plan::Plan;
+
+/// Label of everything that gpusweep makes; its value is the run's id.
+pub const LABEL: &str = "gpusweep";
+
+/// Label with the cell's id.
+const LABEL_CELL: &str = "gpusweep.cell";
+
+/// Label that tells whether the controller that made a container is still alive.
+const LABEL_OWNER: &str = "gpusweep.owner";
+
+/// Where the checker lies in every container. Nothing that an image has is hidden by it.
+const MOUNT: &str = "/.gpusweep";
+
+/// Pulls at a time unless the matrix says otherwise.
+const PULLS: usize = 2;
+
+/// One engine, for one run.
+pub struct DockerBackend {
+    endpoint: Endpoint,
+    run: String,
+    slots: Option<usize>,
+    pulls: Semaphore,
+    engine: OnceCell<Result<Engine, Fault>>,
+    volume: OnceCell<Result<String, Fault>>,
+    images: HashMap<String, OnceCell<Result<Image, Fault>>>,
+}
+
+impl DockerBackend {
+    /// Prepares nothing yet: the engine is first asked when the run begins.
+    #[must_use]
+    pub fn new(endpoint: &Endpoint, host: &Host, run: &str, plan: &Plan) -> Self {
+        let wanted = plan.runnable().filter(|cell| cell.host == host.name);
+        let slots = host.slots.or(plan.limits.per_host).map(|slots| slots as usize);
+        Self {
+            endpoint: endpoint.clone(),
+            run: run.to_owned(),
+            slots,
+            pulls: Semaphore::new(plan.limits.pull.map_or(PULLS, |pulls| pulls as usize)),
+            engine: OnceCell::new(),
+            volume: OnceCell::new(),
+            images: wanted.map(|cell| (cell.image.reference.clone(), OnceCell::new())).collect(),
+        }
+    }
+
+    async fn engine(&self) -> Result<&Engine, Fault> {
+        self.engine.get_or_init(|| Engine::reach(&self.endpoint)).await.as_ref().map_err(Clone::clone)
+    }
+
+    /// The image, had once for all cells that want it.
+    async fn image(&self, engine: &Engine, reference: &str) -> Result<Image, Fault> {
+        match self.images.get(reference) {
+            Some(shared) => {
+                shared.get_or_init(|| image::obtain(engine, reference, &self.pulls)).await.clone()
+            }
+            None => image::obtain(engine, reference, &self.pulls).await,
+        }
+    }
+
+    /// The volume with the checker, filled once; any image serves, since the container that fills it never starts.
+    async fn volume(&self, engine: &Engine, reference: &str) -> Result<String, Fault> {
+        self.volume.get_or_init(|| deliver::deliver(engine, &self.run, reference)).await.clone()
+    }
+}
+
+impl Backend for DockerBackend {
+    fn prepare(&self) -> BoxFuture<'_, usize> {
+        async {
+            let default = self.engine().await.map_or(1, Engine::default_slots);
+            self.slots.unwrap_or(default).max(1)
+        }
+        .boxed()
+    }
+
+    fn attempt<'a>(&'a self, cell: &'a Cell, context: AttemptContext) -> BoxFuture<'a, Attempt> {
+        attempt::attempt(self, cell, context).boxed()
+    }
+
+    fn finish(&self) -> BoxFuture<'_, Vec<String>> {
+        async {
+            match self.engine.get() {
+                Some(Ok(engine)) => clean::remove_run(engine, &self.run).await,
+                Some(Err(_)) | None => Vec::new(),
+            }
+        }
+        .boxed()
+    }
+}

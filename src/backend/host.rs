@@ -1,0 +1,147 @@
+//! This machine itself, without a container: the baseline that tells a host's fault from a container's.
+
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::{Child, Command};
+use tokio::sync::OnceCell;
+
+use super::docker::{CHECKER, checker_arguments, quoted};
+use super::report::{Printed, read};
+use super::{Attempt, AttemptContext, Backend, checker};
+use crate::model::{Applied, Cell, Fault, FaultKind, KillReason, Observation, Phase};
+
+/// What is kept of each of the checker's two streams.
+const STREAM_BYTES: u64 = 1 << 20;
+
+/// How long the checker may take to end its worker and itself after SIGTERM.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Runs the checker as a child of this process.
+#[derive(Default)]
+pub(super) struct HostBackend {
+    folder: OnceCell<Result<tempfile::TempDir, String>>,
+}
+
+impl HostBackend {
+    /// The checker as a file of this run.
+    async fn checker(&self) -> Result<PathBuf, String> {
+        let made = self.folder.get_or_init(|| async {
+            let folder =
+                tempfile::Builder::new().prefix("gpusweep-").tempdir().map_err(|error| error.to_string())?;
+            checker::install(folder.path()).map_err(|error| error.to_string()).map(|_| folder)
+        });
+        let folder = made.await.as_ref().map_err(Clone::clone)?;
+        checker::install(folder.path()).map_err(|error| error.to_string())
+    }
+}
+
+impl Backend for HostBackend {
+    fn prepare(&self) -> BoxFuture<'_, usize> {
+        // One at a time: baselines are compared with each other, and share the machine with its containers.
+        async { 1 }.boxed()
+    }
+
+    fn attempt<'a>(&'a self, cell: &'a Cell, context: AttemptContext) -> BoxFuture<'a, Attempt> {
+        async move {
+            context.reach(Phase::Prepare);
+            match self.checker().await {
+                Ok(path) => run(&path, cell, &context).await,
+                Err(error) => not_run(Phase::Prepare, &error),
+            }
+        }
+        .boxed()
+    }
+
+    fn finish(&self) -> BoxFuture<'_, Vec<String>> {
+        // The folder goes with the back end.
+        async { Vec::new() }.boxed()
+    }
+}
+
+/// The line that runs the same check by hand.
+pub(super) fn command(cell: &Cell) -> String {
+    let arguments: Vec<String> = checker_arguments(cell).iter().map(|argument| quoted(argument)).collect();
+    format!("{CHECKER} {}", arguments.join(" "))
+}
+
+fn not_run(phase: Phase, error: &str) -> Attempt {
+    let fault = Fault { kind: FaultKind::CheckerNotRun, message: gpusweep_report::one_line(error, &[]) };
+    Attempt::bare(Observation::NotStarted { phase, fault }, error)
+}
+
+async fn run(checker: &std::path::Path, cell: &Cell, context: &AttemptContext) -> Attempt {
+    context.reach(Phase::Start);
+    let mut command = Command::new(checker);
+    command.args(checker_arguments(cell)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Ctrl-C in a terminal reaches a whole group: the checker must end when the sweep says so, not by itself.
+    command.process_group(0).kill_on_drop(true);
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return not_run(Phase::Start, &error.to_string()),
+    };
+    context.reach(Phase::Running);
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let both = async { tokio::join!(drain(stdout), drain(stderr), child.wait()) };
+    tokio::select! {
+        biased;
+        () = context.cancel.cancelled() => {
+            stop(&mut child).await;
+            Attempt::bare(Observation::Cancelled { phase: Phase::Running }, Vec::new())
+        }
+        () = tokio::time::sleep(cell.limits.cell_timeout) => {
+            stop(&mut child).await;
+            let observation = Observation::TimedOut { phase: Phase::Running, applied: Applied::default() };
+            Attempt::bare(observation, Vec::new())
+        }
+        (stdout, stderr, status) = both => match status {
+            Ok(status) => judge(&stdout, &stderr, status),
+            Err(error) => not_run(Phase::Running, &error.to_string()),
+        },
+    }
+}
+
+/// Reads a stream to its end, and keeps its beginning.
+async fn drain(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let mut kept = Vec::new();
+    if let Some(mut stream) = stream {
+        let _ = (&mut stream).take(STREAM_BYTES).read_to_end(&mut kept).await;
+        let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+    }
+    kept
+}
+
+/// Asks the checker to end its worker and itself, and kills it where it does not.
+async fn stop(child: &mut Child) {
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        let _ = rustix::process::kill_process(group, rustix::process::Signal::TERM);
+    }
+    if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
+        let _ = child.kill().await;
+    }
+}
+
+fn judge(stdout: &[u8], stderr: &[u8], status: ExitStatus) -> Attempt {
+    use std::os::unix::process::ExitStatusExt as _;
+    let applied = Applied::default();
+    let log = [stdout, stderr].concat();
+    let exit = i64::from(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
+    match (read(stdout), status.signal()) {
+        (Printed::Valid(report, text), _) => Attempt {
+            observation: Observation::Reported { report, exit, applied, oom_killed: false },
+            report: Some(text),
+            log,
+        },
+        (Printed::Unusable(_), Some(signal)) => {
+            Attempt::bare(Observation::Killed { reason: KillReason::Signal(signal), exit, applied }, log)
+        }
+        (Printed::Unusable(problem), None) => {
+            Attempt::bare(Observation::Garbled { problem, exit, applied }, log)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Making a run folder, and putting files into it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::writer::Writer;
+use super::{JOURNAL, JournalError, PLAN};
+use crate::event::Event;
+use crate::model::CellId;
+use crate::plan::Plan;
+
+/// A run folder that is being written.
+pub struct RunFolder {
+    path: PathBuf,
+    journal: Writer,
+}
+
+impl RunFolder {
+    /// Makes a new run folder, with the matrix and the plan in it.
+    ///
+    /// # Errors
+    /// Where the name is taken, or the folder cannot be written.
+    pub fn create(path: &Path, matrix: &str, plan: &Plan) -> Result<Self, JournalError> {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(JournalError::write(parent))?;
+        }
+        match fs::create_dir(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                return Err(JournalError::Taken(path.to_owned()));
+            }
+            made => made.map_err(JournalError::write(path))?,
+        }
+        write_whole(&path.join("matrix.yaml"), matrix.as_bytes())?;
+        write_json(&path.join(PLAN), plan)?;
+        fs::create_dir(path.join("reports")).map_err(JournalError::write(path))?;
+        // Raw output may hold anything: for its owner alone.
+        DirBuilder::new().mode(0o700).create(path.join("private")).map_err(JournalError::write(path))?;
+        Ok(Self { path: path.to_owned(), journal: Writer::create(&path.join(JOURNAL))? })
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a fact to the journal.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn append(&mut self, event: &Event) -> Result<(), JournalError> {
+        self.journal.append(event)
+    }
+
+    /// Keeps the report of a cell, verbatim. A later attempt's report takes the place of an earlier one's.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn report(&self, cell: &CellId, text: &str) -> Result<(), JournalError> {
+        write_whole(&self.path.join("reports").join(format!("{cell}.json")), format!("{text}\n").as_bytes())
+    }
+
+    /// Keeps what an attempt printed, behind what earlier attempts printed.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn log(&self, cell: &CellId, attempt: u32, output: &[u8]) -> Result<(), JournalError> {
+        let path = self.path.join("private").join(format!("{cell}.log"));
+        let open = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
+        let write = |mut file: File| {
+            file.write_all(format!("--- attempt {attempt}\n").as_bytes())?;
+            file.write_all(output)
+        };
+        open.and_then(write).map_err(JournalError::write(&path))
+    }
+
+    /// Writes a document of the finished run.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn document(&self, name: &str, content: &[u8]) -> Result<(), JournalError> {
+        write_whole(&self.path.join(name), content)
+    }
+}
+
+fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), JournalError> {
+    let text = serde_json::to_vec_pretty(value)
+        .map_err(|error| JournalError::Write(path.to_owned(), error.into()))?;
+    write_whole(path, &text)
+}
+
+/// Writes a file whole or not at all: a reader never finds half of it, and a full disk leaves the old one.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), JournalError> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let write = || {
+        let mut draft =
+            tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o644)).tempfile_in(folder)?;
+        draft.write_all(content)?;
+        draft.persist(path).map(|_| ()).map_err(|error| error.error)
+    };
+    write().map_err(JournalError::write(path))
+}

@@ -1,0 +1,191 @@
+//! The one loop that owns the state of a run.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::future::{BoxFuture, join_all};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
+use jiff::Timestamp;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use super::{Backends, End, Note, Options, Reaction, Sink};
+use crate::backend::{Attempt, AttemptContext, Backend};
+use crate::event::{Event, EventKind};
+use crate::model::{Cell, CellId, Phase};
+use crate::plan::Plan;
+
+/// One host's share of the run.
+struct HostQueue<'a> {
+    backend: Arc<dyn Backend>,
+    slots: usize,
+    busy: usize,
+    waiting: VecDeque<(&'a Cell, u32)>,
+}
+
+/// An attempt that ended.
+struct Finished<'a> {
+    host: usize,
+    cell: &'a Cell,
+    number: u32,
+    duration_ms: u64,
+    attempt: Attempt,
+}
+
+struct Dispatcher<'a, S> {
+    hosts: Vec<HostQueue<'a>>,
+    jobs: usize,
+    running: FuturesUnordered<BoxFuture<'a, Finished<'a>>>,
+    tell_phase: UnboundedSender<(CellId, Phase)>,
+    phases: UnboundedReceiver<(CellId, Phase)>,
+    cancel: CancellationToken,
+    stopping: bool,
+    seq: u64,
+    sink: &'a mut S,
+}
+
+/// Carries out a plan, and leaves nothing of it on the hosts, also where it fails.
+///
+/// # Errors
+/// Whatever the sink says of why the sweep cannot go on.
+pub async fn run<S: Sink>(
+    plan: &Plan,
+    backends: &Backends,
+    options: Options,
+    sink: &mut S,
+) -> Result<End, S::Error> {
+    let cancel = options.cancel.clone();
+    let outcome = Dispatcher::new(plan, backends, &options, sink).await.carry_out(plan, &options.run).await;
+    if outcome.is_err() {
+        cancel.cancel();
+    }
+    let left = join_all(backends.values().map(|backend| backend.finish())).await.concat();
+    outcome.map(|()| End { interrupted: cancel.is_cancelled(), left })
+}
+
+impl<'a, S: Sink> Dispatcher<'a, S> {
+    async fn new(plan: &'a Plan, backends: &Backends, options: &Options, sink: &'a mut S) -> Self {
+        let share = |(name, backend): (&String, &Arc<dyn Backend>)| {
+            let waiting = plan.runnable().filter(|cell| cell.host == *name).map(|cell| (cell, 1)).collect();
+            let backend = Arc::clone(backend);
+            async move {
+                let slots = backend.prepare().await;
+                HostQueue { backend, slots, busy: 0, waiting }
+            }
+        };
+        let hosts = join_all(backends.iter().map(share)).await;
+        let (tell_phase, phases) = unbounded_channel();
+        Self {
+            hosts,
+            jobs: options.jobs.unwrap_or(usize::MAX),
+            running: FuturesUnordered::new(),
+            tell_phase,
+            phases,
+            cancel: options.cancel.clone(),
+            stopping: false,
+            seq: 0,
+            sink,
+        }
+    }
+
+    /// Runs to the end. Where the sink fails, attempts under way are ended and waited for before the error is passed on.
+    async fn carry_out(mut self, plan: &Plan, run: &str) -> Result<(), S::Error> {
+        let outcome = self.sweep(plan, run).await;
+        if outcome.is_err() {
+            self.cancel.cancel();
+            while self.running.next().await.is_some() {}
+        }
+        outcome
+    }
+
+    async fn sweep(&mut self, plan: &Plan, run: &str) -> Result<(), S::Error> {
+        let cells = plan.runnable().count();
+        self.tell(EventKind::RunStarted { run: run.to_owned(), name: plan.name.clone(), cells })?;
+        for planned in &plan.cells {
+            if let Some(reason) = planned.pruned.clone() {
+                self.tell(EventKind::CellPruned { cell: planned.cell.id().clone(), reason })?;
+            }
+        }
+        loop {
+            self.launch()?;
+            if self.running.is_empty() {
+                break;
+            }
+            self.step().await?;
+        }
+        self.tell(EventKind::RunFinished { interrupted: self.cancel.is_cancelled() }).map(|_| ())
+    }
+
+    async fn step(&mut self) -> Result<(), S::Error> {
+        tokio::select! {
+            biased;
+            Some((cell, phase)) = self.phases.recv() => self.tell(EventKind::PhaseReached { cell, phase }).map(|_| ()),
+            Some(finished) = self.running.next() => self.finish(finished),
+        }
+    }
+
+    fn launch(&mut self) -> Result<(), S::Error> {
+        for host in 0..self.hosts.len() {
+            while !self.stopping && !self.cancel.is_cancelled() && self.running.len() < self.jobs {
+                let queue = &mut self.hosts[host];
+                if queue.busy >= queue.slots {
+                    break;
+                }
+                let Some((cell, number)) = queue.waiting.pop_front() else { break };
+                queue.busy += 1;
+                self.tell(EventKind::AttemptStarted { cell: cell.id().clone(), attempt: number })?;
+                self.running.push(self.attempt(host, cell, number));
+            }
+        }
+        Ok(())
+    }
+
+    fn attempt(&self, host: usize, cell: &'a Cell, number: u32) -> BoxFuture<'a, Finished<'a>> {
+        let backend = Arc::clone(&self.hosts[host].backend);
+        let context = AttemptContext {
+            cell: cell.id().clone(),
+            number,
+            phases: self.tell_phase.clone(),
+            cancel: self.cancel.clone(),
+        };
+        async move {
+            let began = Instant::now();
+            let attempt = backend.attempt(cell, context).await;
+            let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            Finished { host, cell, number, duration_ms, attempt }
+        }
+        .boxed()
+    }
+
+    fn finish(&mut self, finished: Finished<'a>) -> Result<(), S::Error> {
+        // Its last steps may still wait in the channel, and must be told before its end.
+        while let Ok((cell, phase)) = self.phases.try_recv() {
+            self.tell(EventKind::PhaseReached { cell, phase })?;
+        }
+        let Finished { host, cell, number, duration_ms, attempt } = finished;
+        let Attempt { observation, report, log } = attempt;
+        let id = cell.id().clone();
+        let kind = EventKind::AttemptFinished { cell: id, attempt: number, duration_ms, observation };
+        let reaction = self.note(kind, report.as_deref(), &log)?;
+        let queue = &mut self.hosts[host];
+        queue.busy -= 1;
+        match reaction {
+            Reaction::Continue => {}
+            Reaction::Retry => queue.waiting.push_back((cell, number + 1)),
+            Reaction::Stop => self.stopping = true,
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, kind: EventKind) -> Result<Reaction, S::Error> {
+        self.note(kind, None, &[])
+    }
+
+    fn note(&mut self, kind: EventKind, report: Option<&str>, log: &[u8]) -> Result<Reaction, S::Error> {
+        let event = Event { seq: self.seq, at: Timestamp::now(), kind };
+        self.seq += 1;
+        self.sink.take(&Note { event: &event, report, log })
+    }
+}
