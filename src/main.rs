@@ -1,2 +1,5 @@
 //! The `gpusweep` program.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    gpusweep::cli::main()
+}

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn words_survive_a_shell() {
-        assert_eq!(quoted("CUDA_VISIBLE_DEVICES="), "CUDA_VISIBLE_DEVICES=");
+        assert_eq!(quoted("CUDA_VISIBLE_DEVICES="), "'CUDA_VISIBLE_DEVICES='");
         assert_eq!(quoted("A=b c"), "'A=b c'");
         assert_eq!(quoted("\"device=0,1\""), "'\"device=0,1\"'");
     }

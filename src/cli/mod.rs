@@ -1,0 +1,42 @@
+//! The command line: one file a command. The only place that joins the runner with the readers of its events.
+//!
+//! Main function: [`main`]. Standard output is data, standard error is talk.
+
+mod checker;
+mod clean;
+mod failure;
+mod options;
+mod plan;
+mod record;
+mod report;
+mod run;
+mod schema;
+mod sweep;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use self::failure::Failure;
+use self::options::{Arguments, Command};
+use crate::exit::Exit;
+
+/// Runs the program that the command line asks for.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match arguments.command {
+        Command::Run(options) => run::run(options, arguments.color),
+        Command::Plan(options) => plan::plan(&options, arguments.color),
+        Command::Report(options) => report::report(&options, arguments.color),
+        Command::Schema(options) => schema::schema(&options),
+        Command::Clean(options) => clean::clean(&options),
+        Command::Checker(options) => checker::checker(&options),
+    };
+    let exit = outcome.unwrap_or_else(|failure| failure.tell());
+    ExitCode::from(exit.status())
+}
+
+/// What every command comes to.
+type Outcome = Result<Exit, Failure>;

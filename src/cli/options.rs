@@ -1,0 +1,172 @@
+//! What the command line takes: the one place where flags and their help are written.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::plan::Expr;
+use crate::render;
+use crate::table::{Axis, Value};
+
+/// Launch a matrix of GPU container images, and see the first layer that fails in each.
+#[derive(Parser)]
+#[command(name = "gpusweep", version, after_help = crate::exit::HELP, max_term_width = 100)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    pub(super) command: Command,
+    /// When to use colour; NO_COLOR is heeded too
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(super) color: Color,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(super) enum Color {
+    /// Where the output is a terminal
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Launch every cell of a matrix, collect the reports, and show the tables
+    Run(RunOptions),
+    /// Show every cell that a matrix plans, and launch nothing
+    Plan(PlanOptions),
+    /// Show a finished or partial run again
+    Report(ReportOptions),
+    /// Print the JSON Schema of a document
+    Schema(SchemaOptions),
+    /// Remove containers and volumes that a crashed sweep left, found by their label
+    Clean(CleanOptions),
+    /// Write the checker that this program carries to a file, and print its path
+    Checker(CheckerOptions),
+}
+
+#[derive(Args)]
+pub(super) struct MatrixOptions {
+    /// Matrix, as YAML or JSON; `-` reads standard input
+    #[arg(value_name = "MATRIX")]
+    pub(super) matrix: PathBuf,
+    /// Take only cells that fit, such as `image=torch*,visibility=none` (comma: and; flag again: or)
+    #[arg(long, value_name = "EXPR")]
+    pub(super) only: Vec<Expr>,
+    /// Leave out cells that fit
+    #[arg(long, value_name = "EXPR")]
+    pub(super) skip: Vec<Expr>,
+}
+
+#[derive(Args)]
+pub(super) struct RunOptions {
+    #[command(flatten)]
+    pub(super) matrix: MatrixOptions,
+    /// Run folder; must not exist [default: runs/<utc-time>-<name>]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Cells at a time in all [default: twice the engine's processors on each host]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) jobs: Option<u32>,
+    /// What to print on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    pub(super) format: String,
+    /// Start no further cell after the first that is not as expected
+    #[arg(long)]
+    pub(super) fail_fast: bool,
+    /// Try a cell that is not as expected again, up to N times
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) retries: u32,
+}
+
+#[derive(Args)]
+pub(super) struct PlanOptions {
+    #[command(flatten)]
+    pub(super) matrix: MatrixOptions,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(super) format: PlanFormat,
+}
+
+/// Ways of showing a plan.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(super) enum PlanFormat {
+    /// One row a cell, and every pruned combination with its reason
+    #[default]
+    Table,
+    /// The document plan.json
+    Json,
+    /// The `docker run` line of each cell
+    Docker,
+}
+
+#[derive(Args)]
+pub(super) struct ReportOptions {
+    /// Run folder
+    #[arg(value_name = "RUN_DIR")]
+    pub(super) run: PathBuf,
+    /// What to print on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    pub(super) format: String,
+    /// Axis of the table's rows
+    #[arg(long, value_name = "AXIS")]
+    pub(super) rows: Option<Axis>,
+    /// Axis of the table's columns
+    #[arg(long, value_name = "AXIS")]
+    pub(super) columns: Option<Axis>,
+    /// What each cell of the table shows
+    #[arg(long, value_name = "VALUE")]
+    pub(super) value: Option<Value>,
+}
+
+#[derive(Args)]
+pub(super) struct SchemaOptions {
+    /// Document
+    #[arg(value_enum)]
+    pub(super) document: Document,
+}
+
+/// Documents with a published schema.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Document {
+    /// What `gpusweep run` reads
+    Matrix,
+    /// What the checker writes
+    Report,
+    /// What a run folder's summary.json holds
+    Summary,
+}
+
+#[derive(Args)]
+pub(super) struct CleanOptions {
+    /// Engine: `local` or unix:///path; may be repeated
+    #[arg(long = "host", value_name = "H", default_value = "local")]
+    pub(super) hosts: Vec<String>,
+    /// Also remove what belongs to a sweep that is still at work
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(Args)]
+pub(super) struct CheckerOptions {
+    /// Folder to write it to [default: gpusweep in the user's cache folder]
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+}
+
+fn format_parser() -> clap::builder::PossibleValuesParser {
+    let values = render::FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.help));
+    clap::builder::PossibleValuesParser::new(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,71 @@
+//! Takes the events of a run: keeps them, folds them, shows them, and says how to go on.
+
+use crate::event::{Event, EventKind};
+use crate::journal::{JournalError, RunFolder};
+use crate::ledger::{Ledger, LedgerError, Verdict};
+use crate::model::CellId;
+use crate::progress::Progress;
+use crate::run::{Note, Reaction, Sink};
+
+/// Joins the runner with the readers of its events.
+pub(super) struct Recorder<'a> {
+    pub(super) folder: &'a mut RunFolder,
+    pub(super) ledger: &'a mut Ledger,
+    pub(super) progress: Progress,
+    pub(super) fail_fast: bool,
+    pub(super) retries: u32,
+}
+
+/// Why a sweep cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RecordError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+impl Sink for Recorder<'_> {
+    type Error = RecordError;
+
+    fn take(&mut self, note: &Note<'_>) -> Result<Reaction, RecordError> {
+        // First what belongs to the fact, then the fact: whoever finds the fact finds the rest.
+        if let EventKind::AttemptFinished { cell, attempt, .. } = &note.event.kind {
+            self.folder.log(cell, *attempt, note.log)?;
+            if let Some(report) = note.report {
+                self.folder.report(cell, report)?;
+            }
+        }
+        self.folder.append(note.event)?;
+        self.ledger.apply(note.event)?;
+        self.progress.on_event(note.event, self.ledger);
+        Ok(self.reaction(note.event))
+    }
+}
+
+impl Recorder<'_> {
+    fn reaction(&self, event: &Event) -> Reaction {
+        match &event.kind {
+            EventKind::AttemptFinished { cell, attempt, .. } if self.failed(cell) => {
+                if *attempt <= self.retries {
+                    Reaction::Retry
+                } else if self.fail_fast {
+                    Reaction::Stop
+                } else {
+                    Reaction::Continue
+                }
+            }
+            EventKind::AttemptFinished { .. }
+            | EventKind::RunStarted { .. }
+            | EventKind::CellPruned { .. }
+            | EventKind::AttemptStarted { .. }
+            | EventKind::PhaseReached { .. }
+            | EventKind::RunFinished { .. } => Reaction::Continue,
+        }
+    }
+
+    fn failed(&self, cell: &CellId) -> bool {
+        let verdict = self.ledger.record(cell).map(crate::ledger::Record::verdict);
+        matches!(verdict, Some(Verdict::Unexpected | Verdict::Blocked))
+    }
+}

@@ -1,0 +1,148 @@
+//! `gpusweep run`.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::Failure;
+use super::options::{Color, RunOptions};
+use super::record::{RecordError, Recorder};
+use super::sweep::{Sweep, commands, load};
+use super::{Outcome, terminal};
+use crate::backend;
+use crate::exit::Exit;
+use crate::journal::RunFolder;
+use crate::ledger::Ledger;
+use crate::model::{BackendKind, CellCode, Code};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::render::{self, View};
+use crate::run::{Backends, End, Options};
+use crate::summary::Summary;
+use crate::table::Layout;
+
+/// Plans, launches, collects, and shows.
+pub(super) fn run(options: RunOptions, color: Color) -> Outcome {
+    let sweep = load(&options.matrix)?;
+    let run = run_id();
+    let path = options.out.clone().unwrap_or_else(|| default_folder(&run, &sweep.plan.name));
+    let mut folder = RunFolder::create(&path, &sweep.source, &sweep.plan)?;
+    let mut ledger = Ledger::new(&sweep.plan);
+    let end = execute(&options, &sweep, run, &mut folder, &mut ledger);
+    // Whatever happened, what is known is written down and shown.
+    let summary = Summary::build(&sweep.plan, &ledger, &commands(&sweep.plan));
+    let mut document = Vec::new();
+    let style = terminal::style(color);
+    let layout = Layout::of(&summary);
+    let view = View { summary: &summary, layout: &layout, style };
+    let json = render::format("json").ok_or_else(|| Failure::failed("the registry has no json format"))?;
+    json.render.render(&view, &mut document)?;
+    let saved = folder.document("summary.json", &document);
+    show(&options.format, &view)?;
+    eprintln!("run folder: {}", folder.path().display());
+    let end = end?;
+    saved?;
+    end.left.iter().for_each(|left| eprintln!("warning: not removed: {left}; run `gpusweep clean`"));
+    Ok(exit(&sweep.plan, &summary, &end))
+}
+
+fn show(format: &str, view: &View<'_>) -> Result<(), Failure> {
+    let format = render::format(format).ok_or_else(|| Failure::usage(format!("there is no format `{format}`")))?;
+    match format.render.render(view, &mut std::io::stdout().lock()) {
+        // Whoever read the output went away; the run's own outcome still counts.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.map_err(Failure::from),
+    }
+}
+
+fn execute(
+    options: &RunOptions,
+    sweep: &Sweep,
+    run: String,
+    folder: &mut RunFolder,
+    ledger: &mut Ledger,
+) -> Result<End, Failure> {
+    let plan = &sweep.plan;
+    let progress = Progress::new(plan, terminal::progress());
+    let mut recorder =
+        Recorder { folder, ledger, progress, fail_fast: options.fail_fast, retries: options.retries };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
+    let backends: Backends =
+        plan.hosts.iter().map(|host| (host.name.clone(), backend::open(host, &run, plan))).collect();
+    let jobs = options.jobs.or(plan.limits.jobs).map(|jobs| jobs as usize);
+    let outcome = runtime.block_on(async {
+        let cancel = CancellationToken::new();
+        tokio::spawn(stop_on_signal(cancel.clone()));
+        crate::run::run(plan, &backends, Options { run, jobs, cancel }, &mut recorder).await
+    });
+    recorder.progress.finish();
+    outcome.map_err(|error| match error {
+        RecordError::Journal(error) => Failure::from(error),
+        RecordError::Ledger(error) => Failure::failed(error),
+    })
+}
+
+/// The first signal stops the sweep cleanly, the second at once.
+async fn stop_on_signal(cancel: CancellationToken) {
+    if next_signal().await.is_err() {
+        return;
+    }
+    eprintln!("stopping: removing the containers; once more to leave at once");
+    cancel.cancel();
+    if next_signal().await.is_ok() {
+        eprintln!("left at once; run `gpusweep clean` to remove what is left");
+        std::process::exit(i32::from(Exit::Interrupted.status()));
+    }
+}
+
+async fn next_signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    Ok(())
+}
+
+fn exit(plan: &Plan, summary: &Summary, end: &End) -> Exit {
+    if end.interrupted {
+        Exit::Interrupted
+    } else if no_engine(plan, summary) {
+        Exit::NoEngine
+    } else if summary.green && end.left.is_empty() {
+        Exit::Green
+    } else {
+        Exit::NotGreen
+    }
+}
+
+/// Whether engines were wanted, and none answered.
+fn no_engine(plan: &Plan, summary: &Summary) -> bool {
+    let engines = plan.hosts.iter().filter(|host| matches!(host.backend, BackendKind::Docker(_)));
+    let names: Vec<&str> = engines.map(|host| host.name.as_str()).collect();
+    let unreachable = Code::Cell(CellCode::EngineUnreachable);
+    let mut wanted = summary.cells.iter().filter(|cell| names.contains(&cell.host.as_str())).peekable();
+    wanted.peek().is_some() && wanted.all(|cell| cell.code == Some(unreachable))
+}
+
+/// Unique on this machine and nearly so elsewhere: the time, and a number that no two processes share at that time.
+fn run_id() -> String {
+    let now = Timestamp::now();
+    let unique = now.subsec_nanosecond().unsigned_abs().rotate_left(8) ^ std::process::id();
+    format!("{}-{:06x}", now.strftime("%Y%m%dt%H%M%Sz"), unique & 0x00ff_ffff)
+}
+
+fn default_folder(run: &str, name: &str) -> PathBuf {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let name: String = name.chars().map(safe).collect();
+    let time = run.split('-').next().unwrap_or(run).to_uppercase();
+    PathBuf::from("runs").join(format!("{time}-{name}"))
+}
