@@ -7,6 +7,13 @@
 //! `event ← journal ← ledger ← diagnose ← summary ← table ← render, progress`. Only [`cli`] joins them; a test holds
 //! this order.
 
+pub mod diagnose;
 pub mod event;
+pub mod ledger;
 pub mod model;
 pub mod plan;
+pub mod render;
+pub mod summary;
+pub mod table;
+#[cfg(test)]
+mod testing;
