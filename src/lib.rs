@@ -8,8 +8,19 @@
 //! this order.
 
 pub mod backend;
+pub mod cli;
+pub mod diagnose;
 pub mod event;
+pub mod exit;
 pub mod journal;
+pub mod ledger;
+pub mod matrix;
 pub mod model;
 pub mod plan;
+pub mod progress;
+pub mod render;
 pub mod run;
+pub mod summary;
+pub mod table;
+#[cfg(test)]
+mod testing;
