@@ -1,0 +1,10 @@
+//! One integration binary: a module a behaviour. What needs an engine uses the real one, and fails where there is none.
+
+mod cli;
+mod engine;
+mod faults;
+mod images;
+mod leftovers;
+mod order;
+mod privacy;
+mod quickstart;
