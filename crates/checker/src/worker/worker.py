@@ -56,10 +56,9 @@ def fail(reason, error=None):
 def optional(read):
     """A fact that older or odd builds lack is no reason to fail."""
     try:
-        value = read()
+        return read()
     except BaseException:
         return None
-    return None if value is None else value
 
 
 def version_text(owner, name):
@@ -164,10 +163,10 @@ def ask_availability(torch, facts, warned):
         facts["gpu_available"] = False
         tell("pytorch", facts)
         fail("unavailable", describe(error))
+    usable = facts["gpu_available"] and facts["visible_device_count"] > 0
+    facts["gpu_available"] = usable
     tell("pytorch", facts)
-    if not facts["gpu_available"] or facts["visible_device_count"] == 0:
-        facts["gpu_available"] = False
-        tell("pytorch", facts)
+    if not usable:
         fail("unavailable", warned[-1] if warned else None)
 
 
