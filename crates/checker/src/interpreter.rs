@@ -105,9 +105,8 @@ fn in_folder(folder: &Path, accept: fn(&Path) -> bool) -> Option<PathBuf> {
 
 /// The highest `python3.N` of a folder; `python3.11-config` and the like are none.
 fn newest_minor(folder: &Path) -> Option<PathBuf> {
-    let minor = |path: &Path| -> Option<u32> {
-        path.file_name()?.to_str()?.strip_prefix("python3.")?.parse().ok()
-    };
+    let minor =
+        |path: &Path| -> Option<u32> { path.file_name()?.to_str()?.strip_prefix("python3.")?.parse().ok() };
     let entries = std::fs::read_dir(folder).ok()?;
     let programs = entries.flatten().map(|entry| entry.path()).filter(|path| is_program(path));
     programs.filter_map(|path| Some((minor(&path)?, path))).max().map(|(_, path)| path)
@@ -206,7 +205,12 @@ mod tests {
     #[test]
     fn the_newest_of_several_minors_is_taken() {
         let nowhere = Surroundings { path: Some(OsString::new()), ..Surroundings::default() };
-        let root = root(&["usr/bin/python3.9", "usr/bin/python3.11", "usr/bin/python3.13-config", "usr/bin/python3.14!"]);
+        let root = root(&[
+            "usr/bin/python3.9",
+            "usr/bin/python3.11",
+            "usr/bin/python3.13-config",
+            "usr/bin/python3.14!",
+        ]);
         assert_eq!(found(&root, &nowhere), Some(("usr/bin/python3.11".into(), How::Search)));
     }
 

@@ -125,7 +125,8 @@ mod tests {
 
     #[test]
     fn values_and_names_are_taken_out() {
-        let message = private().message("al1ce on box-17 (al1ce-home) ran moonshot and second-line with 12.4.1");
+        let message =
+            private().message("al1ce on box-17 (al1ce-home) ran moonshot and second-line with 12.4.1");
         for word in ["al1ce", "box-17", "moonshot", "second-line"] {
             assert!(!message.contains(word), "{message}");
         }

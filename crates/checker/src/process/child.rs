@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::io::{FdFlags, fcntl_dupfd, fcntl_setfd};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group};
 
@@ -78,7 +78,10 @@ impl Child {
             .process_group(0)
             .spawn()?;
         drop(their_report);
-        let pid = i32::try_from(started.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
+        let pid = i32::try_from(started.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
         prefer_for_memory_kill(pid);
         let outputs = vec![
             Output { stream: Stream::Stdout, fd: stdout },
@@ -116,9 +119,7 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// The number stays the same across exec; no other child is started while it may be inherited. It is a high one where
 /// possible, as wrapper scripts around an interpreter use the single digits for themselves.
 fn inheritable(fd: OwnedFd) -> io::Result<OwnedFd> {
-    if let Ok(high) = fcntl_dupfd(&fd, 64) {
-        return Ok(high);
-    }
+    let fd = fcntl_dupfd_cloexec(&fd, 64).unwrap_or(fd);
     fcntl_setfd(&fd, FdFlags::empty())?;
     Ok(fd)
 }

@@ -11,10 +11,9 @@ mod tree;
 
 pub(crate) use child::{Job, StartError};
 pub(crate) use pump::{End, Ended, Listener};
-pub(crate) use signals::{Stop, Supervisor};
+pub(crate) use signals::Supervisor;
 
 /// The name of a signal, such as `SIGSEGV`.
 pub(crate) fn signal_name(number: i32) -> String {
-    signal_hook::low_level::signal_name(number)
-        .map_or_else(|| format!("signal {number}"), std::borrow::ToOwned::to_owned)
+    signal_hook::low_level::signal_name(number).map_or_else(|| format!("signal {number}"), ToOwned::to_owned)
 }

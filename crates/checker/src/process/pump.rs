@@ -74,8 +74,7 @@ impl Supervisor {
         settle: Duration,
     ) -> Result<Ended, StartError> {
         let child = Child::start(job)?;
-        let mut pump =
-            Pump { child, listener, stderr: Tail::default(), buffer: vec![0; CHUNK] };
+        let mut pump = Pump { child, listener, stderr: Tail::default(), buffer: vec![0; CHUNK] };
         let end = pump.run(self);
         pump.settle(self, settle);
         Ok(Ended { end, stderr: pump.stderr.text() })

@@ -121,7 +121,9 @@ fn fault_of(failed: Failed, asked: Asked<'_>) -> Fault {
         return Fault::new(kind, message);
     }
     match failed.reason {
-        Reason::Absent => Fault::new("BackendAbsent", "torch.version.cuda and torch.version.hip are both None"),
+        Reason::Absent => {
+            Fault::new("BackendAbsent", "torch.version.cuda and torch.version.hip are both None")
+        }
         Reason::Unavailable => Fault::new("Unavailable", "torch sees no device, and gives no reason"),
         Reason::Index => {
             Fault::new("IndexError", format!("{} is outside the devices that torch sees", asked.device))
@@ -164,10 +166,7 @@ mod tests {
         assert_eq!(code(Reason::Error, Stage::Allocate, text, false), Code::OutOfMemory);
         assert_eq!(code(Reason::Error, Stage::Allocate, text, true), Code::RuntimeError);
         assert_eq!(code(Reason::Error, Stage::Device, text, false), Code::RuntimeError);
-        assert_eq!(
-            code(Reason::Error, Stage::Allocate, "Cannot allocate memory", false),
-            Code::RuntimeError
-        );
+        assert_eq!(code(Reason::Error, Stage::Allocate, "Cannot allocate memory", false), Code::RuntimeError);
     }
 
     #[test]

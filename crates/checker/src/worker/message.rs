@@ -150,7 +150,8 @@ mod tests {
 
     #[test]
     fn messages_are_found_in_any_pieces() {
-        let text = b"{\"stage\":\"import\"}\n{\"result\":{\"failed\":{\"reason\":\"absent\",\"error\":null}}}\n";
+        let text =
+            b"{\"stage\":\"import\"}\n{\"result\":{\"failed\":{\"reason\":\"absent\",\"error\":null}}}\n";
         for size in [1, 7, text.len()] {
             let mut reader = Reader::default();
             let found: usize = text.chunks(size).map(|piece| reader.push(piece).unwrap().len()).sum();

@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use gpusweep_report::{Check, Code, Execution, Outcome, Pytorch, Runtime, Stage};
 
-pub(crate) use judge::{Asked, stopped};
 use judge::Judged;
+pub(crate) use judge::{Asked, stopped};
 use session::{Allowance, Session};
 
 use crate::interpreter::Interpreter;
@@ -46,7 +46,8 @@ pub(crate) fn probe(
     limits: &Limits,
 ) -> Probed {
     let Some(interpreter) = interpreter else {
-        let message = "there is no Python interpreter: neither configured, nor in an environment, nor on PATH";
+        let message =
+            "there is no Python interpreter: neither configured, nor in an environment, nor on PATH";
         return not_started(Fault::new("NotFound", message), None);
     };
     let job = Job {
