@@ -1,0 +1,85 @@
+//! Driver libraries in the folders where the loader looks.
+//!
+//! Main function: [`libraries`]. The name of the file behind the links carries the driver's version.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use gpusweep_report::Library;
+
+use super::{below, names_in};
+use crate::privacy;
+
+const PREFIXES: [&str; 4] = ["libcuda.so.", "libnvidia-ml.so.", "libamdhip64.so.", "libhsa-runtime64.so."];
+
+const FOLDERS: [&str; 11] = [
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/cuda/compat",
+    "/usr/local/nvidia/lib",
+    "/usr/local/nvidia/lib64",
+    "/usr/lib/wsl/lib",
+    "/usr/local/lib",
+];
+
+/// More than any machine has.
+const MAX_LIBRARIES: usize = 64;
+
+pub(super) fn libraries(root: &Path, library_path: Option<&OsStr>) -> Vec<Library> {
+    let configured = library_path.into_iter().flat_map(std::env::split_paths);
+    let mut folders: Vec<PathBuf> = configured
+        .filter_map(|folder| Some(below(root, folder.to_str().filter(|name| name.starts_with('/'))?)))
+        .collect();
+    folders.extend(FOLDERS.iter().map(|folder| below(root, folder)));
+    let rocm = names_in(&below(root, "/opt")).into_iter().filter(|name| name.starts_with("rocm"));
+    folders.extend(rocm.map(|name| below(root, "/opt").join(name).join("lib")));
+    let mut seen = BTreeSet::new();
+    let found = folders.iter().flat_map(|folder| in_folder(folder));
+    found
+        .filter(|(path, _)| seen.insert(path.clone()))
+        .map(|(_, library)| library)
+        .take(MAX_LIBRARIES)
+        .collect()
+}
+
+/// Links are followed: `libcuda.so.1` says nothing, the file behind it says which driver. A link to nowhere is no library.
+fn in_folder(folder: &Path) -> Vec<(PathBuf, Library)> {
+    let names =
+        names_in(folder).into_iter().filter(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
+    names
+        .filter_map(|name| {
+            let path = folder.join(name).canonicalize().ok()?;
+            let compat = path.components().any(|part| part.as_os_str() == "compat");
+            let name = privacy::token(&privacy::file_name(&path)?);
+            Some((path, Library { name, compat }))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_library_is_listed_once_under_its_versioned_name() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("usr/lib/x86_64-linux-gnu");
+        let compat = root.path().join("usr/local/cuda/compat");
+        for folder in [&folder, &compat] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::fs::write(folder.join("libcuda.so.580.159"), "").unwrap();
+        std::fs::write(folder.join("libcudart.so.13"), "").unwrap();
+        std::os::unix::fs::symlink("libcuda.so.580.159", folder.join("libcuda.so.1")).unwrap();
+        std::os::unix::fs::symlink("gone", folder.join("libnvidia-ml.so.1")).unwrap();
+        std::fs::write(compat.join("libcuda.so.550.54"), "").unwrap();
+        let found = libraries(root.path(), Some(OsStr::new("/usr/local/cuda/compat:relative:")));
+        let told: Vec<_> = found.iter().map(|library| (library.name.as_str(), library.compat)).collect();
+        assert_eq!(told, [("libcuda.so.550.54", true), ("libcuda.so.580.159", false)]);
+    }
+}

@@ -1,0 +1,57 @@
+//! What of a GPU reached this process, seen from inside.
+//!
+//! Main function: [`look`]. One file for each kind of fact, each reading below a root so that tests can make one up.
+//! It never replaces the computation: a node that opens says nothing of what torch can do with it.
+
+mod driver;
+mod identity;
+mod libraries;
+mod memory;
+mod nodes;
+mod variables;
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use gpusweep_report::Exposure;
+
+pub(crate) use variables::VARIABLES;
+
+/// Looks at everything, or gives up: a driver can block an open for ever, and the check has to go on.
+pub(crate) fn look(limit: Duration) -> Option<Exposure> {
+    let (sender, receiver) = mpsc::channel();
+    let looking = move || {
+        // Where nobody waits any more, the facts came too late.
+        let _ = sender.send(look_below(Path::new("/")));
+    };
+    std::thread::Builder::new().name("exposure".to_owned()).spawn(looking).ok()?;
+    receiver.recv_timeout(limit).ok()
+}
+
+fn look_below(root: &Path) -> Exposure {
+    Exposure {
+        nodes: nodes::nodes(root),
+        libraries: libraries::libraries(root, std::env::var_os("LD_LIBRARY_PATH").as_deref()),
+        variables: variables::variables(),
+        shm_bytes: memory::shm_bytes(root),
+        memlock_bytes: memory::memlock_bytes(),
+        uid: identity::uid(),
+        groups: identity::groups(),
+        uid_map_identity: identity::uid_map_identity(root),
+        nvidia_driver: driver::nvidia_driver(root),
+        kfd_gpu_nodes: driver::kfd_gpu_nodes(root),
+    }
+}
+
+/// The names in a folder, sorted; none where it cannot be read.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}

@@ -1,0 +1,123 @@
+//! The checker: finds the first layer that fails between a container image and its GPU.
+//!
+//! Main function: [`run`]. Order of work: exposure (what reached the process), the worker (what torch can do with it), the
+//! host's word where asked, then one report. It changes nothing in the image and sends nothing anywhere.
+
+mod cli;
+mod draft;
+mod errno;
+mod exposure;
+mod host_check;
+mod interpreter;
+mod limits;
+mod output;
+mod privacy;
+mod process;
+mod verdict;
+mod worker;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gpusweep_report::{Check, Code, Exposure, Outcome, Stage};
+
+pub use cli::{Cpu, Options, ProbeOption};
+pub use limits::Limits;
+
+use draft::Draft;
+use interpreter::{Surroundings, find};
+use privacy::Private;
+use process::Supervisor;
+use verdict::{Fault, Verdict};
+use worker::{Asked, stopped};
+
+/// Checks, prints the report on stdout, and gives the exit status.
+///
+/// It takes the process for itself: signal handlers, and every child that ends.
+#[must_use]
+pub fn run(options: &Options, limits: &Limits) -> u8 {
+    let private = Private::collect();
+    let mut draft = match Supervisor::new() {
+        Ok(supervisor) => check(&supervisor, options, limits),
+        Err(error) => {
+            let fault = Fault::new(errno::of(&error), "the supervisor cannot listen for signals");
+            let verdict = Verdict::failed(Code::WorkerFailed, Stage::Interpreter, fault);
+            Draft::bare(options.request(), verdict)
+        }
+    };
+    let (mut line, mut exit) = draft.line(&private);
+    line.push('\n');
+    if let Some(path) = &options.output
+        && let Err(error) = output::save(path, &line)
+    {
+        draft.fail_output(Fault::new(error.kind(), error.to_string()));
+        (line, exit) = draft.line(&private);
+        line.push('\n');
+    }
+    // A reader that went away cannot be told so; the exit status still says what was found.
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush());
+    exit
+}
+
+fn check(supervisor: &Supervisor, options: &Options, limits: &Limits) -> Draft {
+    let probed = match options.probe {
+        ProbeOption::Libtorch => unavailable(options, "libtorch", Stage::Interpreter),
+        ProbeOption::Driver => unavailable(options, "driver", Stage::Driver),
+        ProbeOption::Auto | ProbeOption::Python => check_python(supervisor, options, limits),
+    };
+    let mut draft = probed;
+    if options.host_check && supervisor.stop().is_none() {
+        draft.host_check = Some(host_check::host_check(supervisor, limits));
+    }
+    draft
+}
+
+fn unavailable(options: &Options, probe: &str, stage: Stage) -> Draft {
+    let fault = Fault::new("ProbeUnavailable", format!("this checker has no {probe} probe"));
+    let mut draft = Draft::bare(options.request(), Verdict::failed(Code::WorkerFailed, stage, fault));
+    draft.checks.push(Check { name: stage, outcome: Outcome::Failed, elapsed_ms: 0 });
+    draft
+}
+
+fn check_python(supervisor: &Supervisor, options: &Options, limits: &Limits) -> Draft {
+    let request = options.request();
+    let (exposure, exposed) = look_at_exposure(options, limits);
+    if let Some(stop) = supervisor.stop() {
+        let mut draft = Draft::bare(request, stopped(&stop.name(), Stage::Exposure));
+        draft.exposure = exposure;
+        return draft;
+    }
+    let interpreter = find(&Surroundings::of_this_process(options.python.clone()), Path::new("/"));
+    let kfd_refuses = exposure.as_ref().is_some_and(|exposure| {
+        exposure.nodes.iter().any(|node| node.node == "/dev/kfd" && node.open == "ENOMEM")
+    });
+    let asked = Asked { device: &request.device, kfd_refuses };
+    let compute = Duration::from_secs(u64::from(options.timeout));
+    let mut probed = worker::probe(supervisor, interpreter.as_ref(), asked, compute, limits);
+    probed.checks.insert(0, exposed);
+    Draft {
+        verdict: probed.verdict,
+        runtime: Some(probed.runtime),
+        pytorch: probed.pytorch,
+        execution: probed.execution,
+        exposure,
+        host_check: None,
+        checks: probed.checks,
+        request,
+    }
+}
+
+/// Only where a GPU is asked for: for the CPU, nothing of one is looked at.
+fn look_at_exposure(options: &Options, limits: &Limits) -> (Option<Exposure>, Check) {
+    let start = Instant::now();
+    let exposure = if options.wants_gpu() { exposure::look(limits.exposure) } else { None };
+    let outcome = match (&exposure, options.wants_gpu()) {
+        (_, false) => Outcome::Skipped,
+        (Some(_), true) => Outcome::Passed,
+        (None, true) => Outcome::Failed,
+    };
+    let elapsed_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    (exposure, Check { name: Stage::Exposure, outcome, elapsed_ms })
+}

@@ -1,0 +1,97 @@
+//! The Python probe: an embedded script in the image's own interpreter, and the judgement of what it says.
+//!
+//! Main function: [`probe`]. It knows stages and codes, and starts processes only through [`crate::process`].
+
+mod compute;
+mod crash;
+mod facts;
+mod judge;
+mod message;
+mod progress;
+mod session;
+
+use std::path::Path;
+use std::time::Duration;
+
+use gpusweep_report::{Check, Code, Execution, Outcome, Pytorch, Runtime, Stage};
+
+use judge::Judged;
+pub(crate) use judge::{Asked, stopped};
+use session::{Allowance, Session};
+
+use crate::interpreter::Interpreter;
+use crate::process::{Job, StartError, Supervisor};
+use crate::verdict::{Fault, Verdict};
+use crate::{Limits, errno, privacy};
+
+/// The script; its first line is made by [`script`].
+const SCRIPT: &str = include_str!("worker.py");
+
+/// What the probe found.
+#[derive(Debug)]
+pub(crate) struct Probed {
+    pub(crate) verdict: Verdict,
+    pub(crate) runtime: Runtime,
+    pub(crate) pytorch: Option<Pytorch>,
+    pub(crate) execution: Option<Execution>,
+    pub(crate) checks: Vec<Check>,
+}
+
+/// Runs the check in an interpreter.
+pub(crate) fn probe(
+    supervisor: &Supervisor,
+    interpreter: Option<&Interpreter>,
+    asked: Asked<'_>,
+    compute: Duration,
+    limits: &Limits,
+) -> Probed {
+    let Some(interpreter) = interpreter else {
+        let message =
+            "there is no Python interpreter: neither configured, nor in an environment, nor on PATH";
+        return not_started(Fault::new("NotFound", message), None);
+    };
+    let job = Job {
+        program: interpreter.path.clone(),
+        // The dash and no flags: -I, -E, -s and -S hide PYTHONPATH, user site or the environment, and with them torch.
+        arguments: vec!["-".into()],
+        input: script,
+        subject: asked.device.to_owned(),
+    };
+    let allowance = Allowance { import: limits.import.max(compute), compute };
+    let mut session = Session::start(asked.device != "cpu", allowance);
+    match supervisor.supervise(&job, &mut session, limits.settle) {
+        Err(StartError(error)) => not_started(start_fault(&error, &interpreter.path), Some(interpreter)),
+        Ok(ended) => {
+            let runtime = facts::runtime(session.runtime.as_ref(), Some(interpreter.how));
+            let pytorch = session.pytorch.take().map(|torch| facts::pytorch(*torch));
+            let Judged { verdict, execution, checks } = judge::judge(session, &ended, asked);
+            Probed { verdict, runtime, pytorch, execution, checks }
+        }
+    }
+}
+
+/// The script with its first line, which keeps the command line of the worker as plain as a user's.
+fn script(device: &str, report_fd: i32) -> String {
+    format!("CONFIG = {{\"fd\": {report_fd}, \"device\": \"{device}\"}}\n{SCRIPT}")
+}
+
+/// No interpreter that runs is the same as no torch: there is nothing to import it with.
+fn not_started(fault: Fault, interpreter: Option<&Interpreter>) -> Probed {
+    Probed {
+        verdict: Verdict::failed(Code::TorchMissing, Stage::Interpreter, fault),
+        runtime: facts::runtime(None, interpreter.map(|interpreter| interpreter.how)),
+        pytorch: None,
+        execution: None,
+        checks: vec![Check { name: Stage::Interpreter, outcome: Outcome::Failed, elapsed_ms: 0 }],
+    }
+}
+
+fn start_fault(error: &std::io::Error, path: &Path) -> Fault {
+    let name = privacy::file_name(path).unwrap_or_else(|| "python".to_owned());
+    if error.kind() == std::io::ErrorKind::NotFound {
+        // The kernel says the same of a file that is gone and of one whose loader or `#!` interpreter is gone.
+        return Fault::new("NotFound", format!("{name}, or the loader that it needs, does not exist"));
+    }
+    let errno = errno::of(error);
+    Fault::new(errno.clone(), format!("{name} cannot be executed: {errno}"))
+}
