@@ -12,6 +12,7 @@ pub mod event;
 pub mod ledger;
 pub mod model;
 pub mod plan;
+pub mod progress;
 pub mod render;
 pub mod summary;
 pub mod table;
