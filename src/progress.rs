@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::diagnose;
 use crate::event::{Event, EventKind};
-use crate::ledger::{Attempt, Ledger, Record};
+use crate::ledger::{Attempt, Ledger, Record, Verdict};
 use crate::model::{Cell, CellId, Phase};
 use crate::plan::Plan;
 use crate::summary::visible;
@@ -80,8 +80,7 @@ impl Progress {
     /// Shows what just happened. `ledger` must have taken the event in.
     pub fn on_event(&mut self, event: &Event, ledger: &Ledger) {
         match &event.kind {
-            EventKind::RunStarted { .. } => self.refresh(ledger),
-            EventKind::CellPruned { .. } => self.refresh(ledger),
+            EventKind::RunStarted { .. } | EventKind::CellPruned { .. } => self.refresh(ledger),
             EventKind::AttemptStarted { cell, .. } => self.under_way(cell, Phase::Queued, ledger),
             EventKind::PhaseReached { cell, phase } => self.under_way(cell, *phase, ledger),
             EventKind::AttemptFinished { cell, .. } => self.finished(cell, ledger),
@@ -115,7 +114,7 @@ impl Progress {
         {
             let line = line(record, attempt, ledger);
             match &mut self.sink {
-                Sink::Bar(bar) if !record.verdict().green() => bar.println(failure(&line, attempt)),
+                Sink::Bar(bar) if failed(record) => bar.println(failure(&line, attempt)),
                 // A stderr that cannot be written to is no reason to stop a sweep.
                 Sink::Lines(out) => drop(writeln!(out, "{line}")),
                 Sink::Bar(_) | Sink::Quiet => {}
@@ -168,6 +167,14 @@ fn line(record: &Record, attempt: &Attempt, ledger: &Ledger) -> String {
         duration(attempt.duration_ms),
         width = total.len(),
     )
+}
+
+/// What the user stopped would only flood the screen.
+fn failed(record: &Record) -> bool {
+    match record.verdict() {
+        Verdict::Unexpected | Verdict::Blocked => true,
+        Verdict::Expected | Verdict::NotRun | Verdict::Pruned => false,
+    }
 }
 
 /// The line, with the first error below it.
