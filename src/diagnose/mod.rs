@@ -7,6 +7,8 @@
 mod controller;
 mod diagnosis;
 mod first_error;
+#[cfg(test)]
+mod tests;
 
 pub use diagnosis::{Diagnosis, cause, diagnose, next_action};
 pub use first_error::{FirstErrorRow, first_error, stage};

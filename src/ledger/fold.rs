@@ -36,6 +36,7 @@ pub struct Ledger {
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
     next_seq: u64,
+    runnable: usize,
     finished: usize,
 }
 
@@ -58,6 +59,7 @@ impl Ledger {
             started_at: None,
             finished_at: None,
             next_seq: 0,
+            runnable: plan.runnable().count(),
             finished: 0,
         }
     }
@@ -73,7 +75,7 @@ impl Ledger {
         self.require_running(&event.kind)?;
         match &event.kind {
             EventKind::RunStarted { run, name: _, cells: _ } => self.begin(run, event.at)?,
-            EventKind::CellPruned { cell, reason } => self.record_mut(cell)?.prune(reason)?,
+            EventKind::CellPruned { cell, reason } => self.prune(cell, reason)?,
             EventKind::AttemptStarted { cell, attempt } => self.start(cell, *attempt, event.at)?,
             EventKind::PhaseReached { cell, phase } => self.record_mut(cell)?.reach(*phase)?,
             EventKind::AttemptFinished { cell, attempt, duration_ms, observation } => {
@@ -111,6 +113,16 @@ impl Ledger {
         }
         self.finished_at = None;
         self.state = RunState::Running;
+        Ok(())
+    }
+
+    fn prune(&mut self, cell: &CellId, reason: &str) -> Result<(), LedgerError> {
+        let record = self.record_mut(cell)?;
+        let planned = record.pruned_because().is_none();
+        record.prune(reason)?;
+        if planned {
+            self.runnable -= 1;
+        }
         Ok(())
     }
 
@@ -185,6 +197,12 @@ impl Ledger {
     #[must_use]
     pub const fn next_seq(&self) -> u64 {
         self.next_seq
+    }
+
+    /// How many cells are not pruned.
+    #[must_use]
+    pub const fn runnable(&self) -> usize {
+        self.runnable
     }
 
     /// How many cells have come to an observation and are not being tried again.

@@ -6,6 +6,8 @@
 mod error;
 mod fold;
 mod record;
+#[cfg(test)]
+mod tests;
 mod verdict;
 
 pub use error::LedgerError;

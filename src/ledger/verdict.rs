@@ -40,6 +40,16 @@ impl Verdict {
         }
     }
 
+    /// The name as it stands in tables: what a run can be red for has capitals, so that it stands out without colour.
+    #[must_use]
+    pub const fn shouted(self) -> &'static str {
+        match self {
+            Self::Unexpected => "UNEXPECTED",
+            Self::Blocked => "BLOCKED",
+            Self::Expected | Self::NotRun | Self::Pruned => self.as_str(),
+        }
+    }
+
     /// Whether a row of this verdict leaves the sweep green.
     #[must_use]
     pub const fn green(self) -> bool {

@@ -49,7 +49,7 @@ pub(super) fn failures(summary: &Summary) -> Vec<Failure<'_>> {
     let of_verdict =
         |verdict| summary.cells.iter().filter(move |cell: &&SummaryCell| cell.verdict == verdict);
     let failing = verdicts.into_iter().flat_map(of_verdict);
-    grouped(failing, |cell| Alike::of(cell)).into_iter().map(|cells| Failure { cells }).collect()
+    grouped(failing, Alike::of).into_iter().map(|cells| Failure { cells }).collect()
 }
 
 /// Pruned rows by their reason.

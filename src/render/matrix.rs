@@ -106,7 +106,7 @@ fn label(axes: &[Axis], header: &Header, between: &str) -> String {
 }
 
 fn cell_text(view: &CellView) -> String {
-    let mut verdict = shouted(view.verdict).to_owned();
+    let mut verdict = view.verdict.shouted().to_owned();
     if view.flaky {
         verdict.push_str(" (flaky)");
     }
@@ -114,17 +114,6 @@ fn cell_text(view: &CellView) -> String {
         verdict = format!("{verdict} {} of {}", view.alike, view.cells);
     }
     format!("{}\n{verdict}", visible(&view.text))
-}
-
-/// What is not green is told by its capitals, also without colour.
-pub(super) const fn shouted(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Expected => "expected",
-        Verdict::Unexpected => "UNEXPECTED",
-        Verdict::Blocked => "BLOCKED",
-        Verdict::NotRun => "not-run",
-        Verdict::Pruned => "pruned",
-    }
 }
 
 /// The darker shades, which can be read on a light background too.

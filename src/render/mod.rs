@@ -7,6 +7,8 @@ mod groups;
 mod json;
 mod matrix;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 use super::groups::{self, Failure};
-use super::matrix::{self, shouted};
+use super::matrix;
 use super::{Render, View};
 use crate::ledger::{RunState, Verdict};
 use crate::summary::{Summary, SummaryCell, visible};
@@ -143,7 +143,7 @@ impl Page<'_> {
     }
 
     fn painted(&self, verdict: Verdict) -> String {
-        self.colored(verdict, shouted(verdict))
+        self.colored(verdict, verdict.shouted())
     }
 
     fn colored(&self, verdict: Verdict, text: &str) -> String {

@@ -8,6 +8,8 @@ mod clean;
 mod document;
 mod observed;
 mod requested;
+#[cfg(test)]
+mod tests;
 
 pub use clean::visible;
 pub use document::{Counts, SCHEMA, Summary, SummaryCell};

@@ -4,6 +4,8 @@
 
 mod axis;
 mod build;
+#[cfg(test)]
+mod tests;
 
 pub use axis::{Axis, Layout, UnknownName, Value};
 pub use build::{CellView, Header, Table, duration};

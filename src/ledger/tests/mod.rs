@@ -1,0 +1,4 @@
+//! Every rule of judgement, and every transition that is refused.
+
+mod transitions;
+mod verdicts;
