@@ -103,7 +103,7 @@ fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
             &mut host.ulimits,
             ResourcesUlimits { name: Some(name.clone()), soft: Some(*soft), hard: Some(*hard) },
         ),
-        Grant::Security(option) => push(&mut host.security_opt, option.clone()),
+        Grant::Security(option) => push(&mut host.security_opt, security(option)),
         Grant::Privileged => {
             host.privileged = Some(true);
             // A privileged container with its capabilities dropped would be neither one thing nor the other.
@@ -111,6 +111,14 @@ fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
             host.security_opt = None;
         }
     }
+}
+
+/// The engine takes a seccomp profile by its content; like `docker run`, a matrix names the file. One that cannot be
+/// read is passed on as it is, and the engine refuses it by name.
+fn security(option: &str) -> String {
+    let file = option.strip_prefix("seccomp=").filter(|profile| !matches!(*profile, "unconfined" | "builtin"));
+    file.and_then(|path| std::fs::read_to_string(path).ok())
+        .map_or_else(|| option.to_owned(), |profile| format!("seccomp={profile}"))
 }
 
 fn push<T>(list: &mut Option<Vec<T>>, item: T) {
