@@ -29,9 +29,14 @@ struct Expect {
 #[serde(deny_unknown_fields)]
 struct Yield {
     code: String,
+    #[serde(default = "complete")]
     stage: String,
     #[serde(default)]
     facts: Map<String, Value>,
+}
+
+fn complete() -> String {
+    "complete".to_owned()
 }
 
 fn recipes() -> Vec<Recipe> {
