@@ -1,0 +1,3 @@
+//! Behaviour of the whole, one module per part.
+
+mod render;
