@@ -33,7 +33,7 @@ pub(crate) fn parts(image: &str, visibility: &str, codes: &[Code]) -> CellParts 
         device: Device::Gpu(0),
         checks: Checks { timeout_s: 30, probe: Probe::Auto, host_check: false, python: None },
         expect: Expectation { codes: codes.to_vec(), facts: Vec::new() },
-        limits: Limits { cell_timeout: Duration::from_mins(10), memory: None },
+        limits: Limits { cell_timeout: Duration::from_secs(600), memory: None },
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Main type: [`FirstErrorRow`]. Whatever an image or an engine said is cleaned here once more: it leaves the machine.
 
-use gpusweep_report::one_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::clean;
 use crate::model::{FaultKind, KillReason, Observation};
 
 /// The first error of a row.
@@ -39,8 +39,8 @@ pub fn first_error(observation: &Observation) -> Option<FirstErrorRow> {
     let row = |kind: &str, message: &str| {
         Some(FirstErrorRow {
             stage: stage(observation).map(str::to_owned),
-            kind: one_line(kind, &[]),
-            message: one_line(message, &[]),
+            kind: clean(kind),
+            message: clean(message),
         })
     };
     match observation {

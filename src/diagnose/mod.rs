@@ -4,12 +4,14 @@
 //! one family, and families are files. Where no rule speaks, the checker's own cause stands, and the code's general
 //! next action after it.
 
+mod clean;
 mod controller;
 mod diagnosis;
 mod first_error;
 #[cfg(test)]
 mod tests;
 
+pub use clean::clean;
 pub use diagnosis::{Diagnosis, cause, diagnose, next_action};
 pub use first_error::{FirstErrorRow, first_error, stage};
 

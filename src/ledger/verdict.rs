@@ -106,10 +106,10 @@ fn reported_code(report: &Report, oom_killed: bool) -> Code {
     if worker_killed && oom_killed { CellCode::ContainerKilled.into() } else { report.code.into() }
 }
 
+/// The signal stands before any colon; what comes after it are the worker's own last words.
 fn is_sigkill(error: &FirstError) -> bool {
-    let nine = |word: &str| word == "9";
-    let words = || error.message.split(|c: char| !c.is_ascii_alphanumeric());
-    error.kind == "Signal" && (error.message.contains("SIGKILL") || words().any(nine))
+    let said = error.message.split(':').next().unwrap_or_default();
+    error.kind == "Signal" && (said.contains("SIGKILL") || said.ends_with("signal 9"))
 }
 
 const fn fault_code(kind: FaultKind) -> CellCode {

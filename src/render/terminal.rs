@@ -23,14 +23,16 @@ pub(super) struct Terminal;
 impl Render for Terminal {
     fn render(&self, view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
         let width = usize::from(view.style.width.unwrap_or(WIDEST).clamp(NARROWEST, WIDEST));
-        let mut page = Page { out, width, color: view.style.color };
+        let mut out = io::BufWriter::new(out);
+        let mut page = Page { out: &mut out, width, color: view.style.color };
         let table = Table::build(view.summary, view.layout);
         for grid in matrix::tables(&table, width, view.style) {
             writeln!(page.out, "{grid}\n")?;
         }
         page.failures(&groups::failures(view.summary))?;
         page.pruned(view.summary)?;
-        page.counts(view.summary)
+        page.counts(view.summary)?;
+        out.flush()
     }
 }
 
@@ -82,7 +84,8 @@ impl Page<'_> {
         if let Some(stage) = &cell.stage {
             title.push_str(&format!(" at {}", visible(stage)));
         }
-        if cell.verdict == Verdict::Unexpected && !expected.is_empty() {
+        let right_code = cell.code.is_some_and(|code| cell.expected.contains(&code));
+        if cell.verdict == Verdict::Unexpected && !right_code && !expected.is_empty() {
             title.push_str(&format!(", expected {expected}"));
         }
         writeln!(self.out, "{verdict}  {title}")
@@ -106,7 +109,12 @@ impl Page<'_> {
         self.heading("Pruned")?;
         for (reason, cells) in groups {
             self.wrapped("", "  ", reason)?;
-            self.named(&cells)?;
+            let named: Vec<String> = cells.iter().take(NAMED).map(|cell| cell.coordinates()).collect();
+            let more = match cells.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            self.field("for:", &format!("{}{more}", named.join(", ")))?;
         }
         writeln!(self.out)
     }

@@ -47,7 +47,7 @@ fn step(story: &mut Story, which: usize, choice: u8) {
     };
     match ids.get(which % (ids.len() + 1)) {
         None => {
-            let interrupted = choice % 2 == 0 || running(story);
+            let interrupted = choice < 128 || running(story);
             story.end(interrupted);
         }
         Some(id) => match story.ledger.record(id).unwrap().state().clone() {

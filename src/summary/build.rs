@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use gpusweep_report::{Cause, Status, one_line};
+use gpusweep_report::{Cause, Status};
 use serde_json::{Map, Value};
 
 use super::clean;
@@ -117,7 +117,7 @@ fn with_observation(
         stage: stage.map(str::to_owned),
         status: status(observation),
         cause: cause.map(clean_cause),
-        next_action: next_action.map(|action| one_line(&action, &[])),
+        next_action: next_action.map(|action| diagnose::clean(&action)),
         first_error,
         duration_ms: Some(duration_ms),
         digest: applied.and_then(|applied| applied.digest.as_deref()).map(clean::digest),
@@ -156,7 +156,7 @@ fn with_record(row: SummaryCell, record: &Record, state: RunState) -> SummaryCel
 
 /// The checker's cause comes out of the container, so it may say anything.
 fn clean_cause(cause: Cause) -> Cause {
-    let clean = |text: &str| one_line(text, &[]);
+    let clean = |text: &str| diagnose::clean(text);
     Cause { id: clean(&cause.id), summary: clean(&cause.summary), next_action: clean(&cause.next_action) }
 }
 

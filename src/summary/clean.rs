@@ -4,8 +4,9 @@
 
 use std::borrow::Cow;
 
-use gpusweep_report::one_line;
 use serde_json::{Map, Value};
+
+use crate::diagnose::clean;
 
 /// The longest digest that is taken for one: a repository name and 64 hexadecimal digits.
 const DIGEST_LIMIT: usize = 400;
@@ -28,8 +29,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(spelled)
 }
 
-/// Controls, bidirectional marks and overrides, invisible joiners, tags and private line separators.
-fn steers(c: char) -> bool {
+/// Whether a character steers a terminal, or changes how the text around it is shown: controls, bidirectional marks and
+/// overrides, invisible joiners, tags, line separators.
+#[must_use]
+pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -39,7 +42,7 @@ fn steers(c: char) -> bool {
 /// A JSON value from outside, every text in it cleaned.
 pub(super) fn value(value: &Value) -> Value {
     match value {
-        Value::String(text) => Value::String(one_line(text, &[])),
+        Value::String(text) => Value::String(clean(text)),
         Value::Array(items) => Value::Array(items.iter().map(self::value).collect()),
         Value::Object(fields) => Value::Object(object(fields)),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -48,7 +51,7 @@ pub(super) fn value(value: &Value) -> Value {
 
 /// A JSON object from outside, every key and text in it cleaned.
 pub(super) fn object(fields: &Map<String, Value>) -> Map<String, Value> {
-    fields.iter().map(|(key, item)| (one_line(key, &[]), value(item))).collect()
+    fields.iter().map(|(key, item)| (clean(key), value(item))).collect()
 }
 
 /// A digest keeps its long word, which cleaning would take for a secret; what does not look like one is cleaned.
@@ -57,7 +60,7 @@ pub(super) fn digest(text: &str) -> String {
     if text.len() <= DIGEST_LIMIT && text.contains("sha256:") && text.chars().all(fits) {
         text.to_owned()
     } else {
-        one_line(text, &[])
+        clean(text)
     }
 }
 

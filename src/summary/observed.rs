@@ -2,8 +2,10 @@
 //!
 //! Main function: [`observed`]. Held against `requested` and `applied`, it shows the layer that dropped the GPU.
 
-use gpusweep_report::{Exposure, Pytorch, Report, one_line};
+use gpusweep_report::{Exposure, Pytorch, Report};
 use serde_json::{Map, Value, json};
+
+use crate::diagnose::clean;
 
 /// The few facts that tell whether the GPU came through; absent where the checker could not say.
 pub(super) fn observed(report: &Report) -> Map<String, Value> {
@@ -18,7 +20,6 @@ pub(super) fn observed(report: &Report) -> Map<String, Value> {
 }
 
 fn add_exposure(out: &mut Map<String, Value>, exposure: &Exposure) {
-    let clean = |text: &str| one_line(text, &[]);
     let nodes: Map<String, Value> =
         exposure.nodes.iter().map(|node| (clean(&node.node), clean(&node.open).into())).collect();
     let variables: Map<String, Value> = exposure

@@ -189,6 +189,17 @@ fn grants_are_told_back_in_the_matrixs_words() {
 }
 
 #[test]
+fn a_token_in_the_matrix_is_not_told_back() {
+    let mut parts = parts("torch", "none", &[CheckCode::GpuCheckPassed.into()]);
+    let variable = |name: &str, value: &str| Grant::Env { name: name.into(), value: value.into() };
+    parts.visibility.grants =
+        vec![variable("HF_TOKEN", "abc123"), variable("X", "hf_abcdefghijklmn"), variable("Y", "/opt/a b")];
+    let row = Story::of(plan([Cell::new(parts)])).summary().cells.remove(0);
+    let told = json!({ "HF_TOKEN": "[redacted]", "X": "[redacted]", "Y": "/opt/a b" });
+    assert_eq!(row.requested["env"], told);
+}
+
+#[test]
 fn a_ledger_of_another_plan_still_gives_one_row_per_planned_cell() {
     let stranger = Ledger::new(&plan([]));
     let story = mixed();

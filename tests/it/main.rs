@@ -8,3 +8,4 @@ mod leftovers;
 mod order;
 mod privacy;
 mod quickstart;
+mod render;

@@ -7,7 +7,7 @@ use crate::ledger::{self, Verdict, code, verdict};
 use crate::model::{
     Applied, Cell, CellCode, Code, Fact, FactValue, FaultKind, KillReason, Observation, Phase,
 };
-use crate::testing::{cell, fault, observed, parts, report, reported};
+use crate::testing::{cell, fault, parts, report, reported};
 
 fn expecting(code: impl Into<Code>) -> Cell {
     cell("torch", "nvidia-all", code)
@@ -79,29 +79,32 @@ fn a_fact_that_cannot_be_checked_is_unexpected() {
     assert_eq!(verdict(&cell, &fault(FaultKind::ExposureRefused, "no")), Verdict::Unexpected);
 }
 
+/// A worker that died of a signal, in the checker's own words.
+fn worker_died(message: &str, oom_killed: bool) -> Observation {
+    let mut report = report(CheckCode::WorkerFailed);
+    if let Some(error) = &mut report.first_error {
+        error.kind = "Signal".into();
+        error.message = message.into();
+    }
+    Observation::Reported { report: Box::new(report), exit: 11, applied: Applied::default(), oom_killed }
+}
+
 #[test]
 fn a_worker_killed_for_memory_is_a_killed_container() {
-    let mut killed = report(CheckCode::WorkerFailed);
-    if let Some(error) = &mut killed.first_error {
-        error.kind = "Signal".into();
-        error.message = "the worker was killed by SIGKILL".into();
+    for message in ["killed by SIGKILL", "killed by SIGKILL: last words", "killed by signal 9"] {
+        assert_eq!(code(&worker_died(message, false)), CheckCode::WorkerFailed.into());
+        let observation = worker_died(message, true);
+        assert_eq!(code(&observation), CellCode::ContainerKilled.into());
+        assert_eq!(verdict(&expecting(CellCode::ContainerKilled), &observation), Verdict::Expected);
+        assert_eq!(verdict(&expecting(CheckCode::GpuCheckPassed), &observation), Verdict::Unexpected);
     }
-    let mut observation = observed(killed);
-    assert_eq!(code(&observation), CheckCode::WorkerFailed.into());
-    let Observation::Reported { oom_killed, .. } = &mut observation else { unreachable!() };
-    *oom_killed = true;
-    assert_eq!(code(&observation), CellCode::ContainerKilled.into());
-    assert_eq!(verdict(&expecting(CellCode::ContainerKilled), &observation), Verdict::Expected);
-    assert_eq!(verdict(&expecting(CheckCode::GpuCheckPassed), &observation), Verdict::Unexpected);
 }
 
 #[test]
 fn a_worker_that_died_otherwise_beside_an_oom_kill_keeps_its_code() {
-    let Observation::Reported { report, exit, applied, .. } = reported(CheckCode::WorkerFailed) else {
-        unreachable!()
-    };
-    let observation = Observation::Reported { report, exit, applied, oom_killed: true };
-    assert_eq!(code(&observation), CheckCode::WorkerFailed.into());
+    for message in ["killed by SIGABRT: error 9", "killed by SIGSEGV: SIGKILL"] {
+        assert_eq!(code(&worker_died(message, true)), CheckCode::WorkerFailed.into());
+    }
 }
 
 #[test]
