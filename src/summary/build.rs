@@ -16,9 +16,7 @@ use crate::ledger::{self, Ledger, Record, RunState, Verdict};
 use crate::model::{Applied, Cell, CellId, FactValue, Observation};
 use crate::plan::{Plan, PlannedCell};
 
-/// Continues an interrupted run.
-const RESUME: &str = "continue the run with `gpusweep resume`";
-/// A run that ended cannot be continued.
+/// What to do about a cell that never ran.
 const AGAIN: &str = "run the sweep again";
 
 impl Summary {
@@ -137,8 +135,7 @@ fn with_observation(
 fn with_record(row: SummaryCell, record: &Record, state: RunState) -> SummaryCell {
     let verdict = record.verdict();
     let next_action = match (verdict, state) {
-        (Verdict::NotRun, RunState::Interrupted) => Some(RESUME.to_owned()),
-        (Verdict::NotRun, RunState::Finished) => Some(AGAIN.to_owned()),
+        (Verdict::NotRun, RunState::Interrupted | RunState::Finished) => Some(AGAIN.to_owned()),
         (Verdict::NotRun, RunState::Planned | RunState::Running)
         | (Verdict::Expected | Verdict::Unexpected | Verdict::Blocked | Verdict::Pruned, _) => {
             row.next_action.clone()
