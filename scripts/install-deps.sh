@@ -7,7 +7,7 @@ usage() {
   cat <<'EOF'
 usage: scripts/install-deps.sh [--for quickstart|tests] [--require-docker]
   --for quickstart   C compiler, Docker Engine, mmdebstrap (the default)
-  --for tests        these, and Python with venv, which unpacks the wheels of the large images
+  --for tests        these, shellcheck, and Python with venv, which unpacks the wheels of the large images
   --require-docker   fail (exit 3) where no Docker Engine answers in the end
 EOF
 }
@@ -35,6 +35,7 @@ have cc || packages+=(gcc libc6-dev)
 have mmdebstrap || packages+=(mmdebstrap)
 [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] || packages+=(debian-archive-keyring)
 if [ "$group" = tests ]; then
+  have shellcheck || packages+=(shellcheck)
   python3 -c 'import ensurepip, venv' > /dev/null 2>&1 || packages+=(python3 python3-venv)
 fi
 docker=answers
