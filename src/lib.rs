@@ -8,5 +8,6 @@
 //! this order.
 
 pub mod event;
+pub mod matrix;
 pub mod model;
 pub mod plan;
