@@ -135,11 +135,23 @@ pub struct Limits {
 }
 
 /// Stable identity of a cell: fit for file and container names, at most 72 characters of `[a-z0-9_.-]`.
+///
+/// Its last 12 characters are a digest of the exact coordinates.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CellId(String);
 
 impl CellId {
+    /// The identity of the combination with these coordinates.
+    #[must_use]
+    pub fn of_coordinates(image: &str, variant: &str, visibility: &str, host: &str, device: Device) -> Self {
+        let device = match device {
+            Device::Gpu(index) => format!("gpu{index}"),
+            Device::Cpu => device.to_string(),
+        };
+        Self::of([image, variant, visibility, host, &device])
+    }
+
     /// Readable coordinates, then a digest of the exact ones, since cutting and lowering can make two alike.
     fn of(coordinates: [&str; 5]) -> Self {
         let mut digest = Sha256::new();
@@ -149,9 +161,9 @@ impl CellId {
         }
         let readable: Vec<String> =
             coordinates.iter().filter(|part| **part != "-").map(|part| slug(part)).collect();
-        let mut id: String = readable.join(".").chars().take(63).collect();
+        let mut id: String = readable.join(".").chars().take(59).collect();
         id.push('-');
-        for byte in &digest.finalize()[..4] {
+        for byte in &digest.finalize()[..6] {
             let _ = write!(id, "{byte:02x}");
         }
         Self(id)
@@ -210,14 +222,13 @@ impl Cell {
     /// Gives a combination its identity.
     #[must_use]
     pub fn new(parts: CellParts) -> Self {
-        let device = parts.device.to_string();
-        let id = CellId::of([
+        let id = CellId::of_coordinates(
             &parts.image.name,
             &parts.variant.name,
             &parts.visibility.name,
             &parts.host,
-            &if parts.device == Device::Cpu { device } else { format!("gpu{device}") },
-        ]);
+            parts.device,
+        );
         Self { id, parts }
     }
 

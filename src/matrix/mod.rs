@@ -1,0 +1,39 @@
+//! The matrix: what to sweep, as a user writes it.
+//!
+//! Main type: [`Matrix`], from [`parse()`]; what is wrong is one [`MatrixError`] with its place and the way out. `raw`
+//! holds the matrix as typed, `meant` as meant; one file an axis lies between. A way of exposing a GPU is one row in
+//! `presets`. It must not know of engines, nor which combinations apply.
+
+mod at;
+mod condition;
+mod either;
+mod error;
+mod facts;
+mod gpus;
+mod hosts;
+mod images;
+mod include;
+mod meant;
+mod outcome;
+mod parse;
+mod placeholder;
+mod presets;
+mod raw;
+mod reference;
+mod scalars;
+mod shape;
+mod visibility;
+mod yaml;
+
+pub(crate) use condition::{Coordinates, Pattern};
+pub use error::MatrixError;
+pub(crate) use error::suggestion;
+pub use meant::Matrix;
+pub(crate) use meant::{BASELINE_IMAGE, BASELINE_VISIBILITY, Include, NO_VARIANT, Outcome};
+pub use parse::{SCHEMA, parse};
+
+/// JSON Schema of a matrix, for editors.
+#[must_use]
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(raw::RawMatrix)
+}
