@@ -36,7 +36,10 @@ fn main() {
         let mut note = |name: &str, time: Duration| times.entry(name.to_owned()).or_default().push(time);
         note("gpusweep run", timed(|| gpusweep(work.path(), round)));
         for width in [2, 4, 8] {
-            note(&format!("bare bollard loop, {width} at a time"), timed(|| runtime.block_on(bare(width, &volume.0))));
+            note(
+                &format!("bare bollard loop, {width} at a time"),
+                timed(|| runtime.block_on(bare(width, &volume.0))),
+            );
         }
         note("docker run, one at a time", timed(|| shell(1, &volume.0)));
         note("docker run, eight at a time", timed(|| shell(8, &volume.0)));
@@ -105,7 +108,10 @@ fn body(cell: usize, volume: &str) -> ContainerCreateBody {
                 source: Some(volume.into()),
                 typ: Some(MountType::VOLUME),
                 read_only: Some(true),
-                volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() }),
+                volume_options: Some(MountVolumeOptions {
+                    no_copy: Some(true),
+                    ..MountVolumeOptions::default()
+                }),
                 ..Mount::default()
             }]),
             ..HostConfig::default()
@@ -140,7 +146,16 @@ impl Volume {
         };
         docker(&["volume", "create", &name]);
         let volume = Self(name.clone());
-        docker(&["create", "--name", &name, "--volume", &format!("{name}:/.gpusweep"), "--entrypoint", PLACE, IMAGE]);
+        docker(&[
+            "create",
+            "--name",
+            &name,
+            "--volume",
+            &format!("{name}:/.gpusweep"),
+            "--entrypoint",
+            PLACE,
+            IMAGE,
+        ]);
         docker(&["cp", &checker.display().to_string(), &format!("{name}:{PLACE}")]);
         docker(&["rm", &name]);
         volume

@@ -11,8 +11,10 @@ use crate::model::Endpoint;
 
 /// Removes what crashed sweeps left on the named engines.
 pub(super) fn clean(options: &CleanOptions) -> Outcome {
-    let endpoints: Vec<Endpoint> = options.hosts.iter().map(|host| endpoint(host)).collect::<Result<_, _>>()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::failed)?;
+    let endpoints: Vec<Endpoint> =
+        options.hosts.iter().map(|host| endpoint(host)).collect::<Result<_, _>>()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::failed)?;
     let (mut reached, mut failed) = (false, false);
     for (host, endpoint) in options.hosts.iter().zip(&endpoints) {
         match runtime.block_on(docker::clean(endpoint, options.force)) {
@@ -54,6 +56,11 @@ fn tell(host: &str, cleaned: &Cleaned) -> Result<(), Failure> {
     for problem in &cleaned.failed {
         eprintln!("error: {problem}");
     }
-    eprintln!("{host}: {} removed, {} in use, {} failed", cleaned.removed.len(), cleaned.in_use.len(), cleaned.failed.len());
+    eprintln!(
+        "{host}: {} removed, {} in use, {} failed",
+        cleaned.removed.len(),
+        cleaned.in_use.len(),
+        cleaned.failed.len()
+    );
     Ok(())
 }

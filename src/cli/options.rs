@@ -157,7 +157,8 @@ pub(super) struct CheckerOptions {
 }
 
 fn format_parser() -> clap::builder::PossibleValuesParser {
-    let values = render::FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.help));
+    let values =
+        render::FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.help));
     clap::builder::PossibleValuesParser::new(values)
 }
 

@@ -50,16 +50,26 @@ fn table(plan: &Plan) -> String {
     }
     let pruned: Vec<String> = plan.cells.iter().filter_map(pruned_line).collect();
     let count = plan.cells.len();
-    format!("{table}\n{}\n{count} cells: {} to run, {} pruned\n", pruned.join(""), count - pruned.len(), pruned.len())
+    format!(
+        "{table}\n{}\n{count} cells: {} to run, {} pruned\n",
+        pruned.join(""),
+        count - pruned.len(),
+        pruned.len()
+    )
 }
 
 fn marked(visibility: &Visibility) -> String {
-    if visibility.privileged() { format!("{} (privileged)", visibility.name) } else { visibility.name.clone() }
+    if visibility.privileged() {
+        format!("{} (privileged)", visibility.name)
+    } else {
+        visibility.name.clone()
+    }
 }
 
 fn pruned_line(planned: &PlannedCell) -> Option<String> {
     let cell = &planned.cell;
-    let coordinates = [&cell.image.name, &cell.variant.name, &cell.visibility.name, &cell.host].map(String::as_str);
+    let coordinates =
+        [&cell.image.name, &cell.variant.name, &cell.visibility.name, &cell.host].map(String::as_str);
     let reason = planned.pruned.as_ref()?;
     Some(format!("pruned: {} {}: {reason}\n", coordinates.join(" "), cell.device))
 }

@@ -48,7 +48,8 @@ pub(super) fn run(options: RunOptions, color: Color) -> Outcome {
 }
 
 fn show(format: &str, view: &View<'_>) -> Result<(), Failure> {
-    let format = render::format(format).ok_or_else(|| Failure::usage(format!("there is no format `{format}`")))?;
+    let format =
+        render::format(format).ok_or_else(|| Failure::usage(format!("there is no format `{format}`")))?;
     match format.render.render(view, &mut std::io::stdout().lock()) {
         // Whoever read the output went away; the run's own outcome still counts.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

@@ -23,8 +23,9 @@ pub(super) fn load(options: &MatrixOptions) -> Result<Sweep, Failure> {
     let name = options.matrix.display().to_string();
     let matrix = matrix::parse(&source, &name).map_err(Failure::usage)?;
     let whole = plan::plan(&matrix).map_err(Failure::usage)?;
-    let plan = plan::select(&whole, &options.only, &options.skip);
-    if plan.cells.is_empty() && !whole.cells.is_empty() {
+    let planned = whole.cells.len();
+    let plan = plan::select(whole, &options.only, &options.skip);
+    if plan.cells.is_empty() && planned > 0 {
         return Err(Failure::usage(format!("no cell of `{name}` is left after --only and --skip"))
             .hint(format!("run `gpusweep plan {name}` to see its cells")));
     }

@@ -39,6 +39,8 @@ impl Fact {
 impl FactValue {
     fn matches(&self, found: &Value) -> bool {
         match (self, found) {
+            // 196 in a matrix is the 196.0 of a report.
+            (Self::Exactly(Value::Number(value)), Value::Number(found)) => value.as_f64() == found.as_f64(),
             (Self::Exactly(value), found) => value == found,
             (Self::Glob(pattern), Value::String(text)) => glob_matches(pattern, text),
             (Self::Glob(pattern), Value::Number(number)) => glob_matches(pattern, &number.to_string()),
@@ -50,6 +52,24 @@ impl FactValue {
 /// Whether `text` fits `pattern`; a pattern that cannot be compiled was refused when the matrix was read.
 fn glob_matches(pattern: &str, text: &str) -> bool {
     globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_compared_as_a_reader_means_them() {
+        let exactly = |value: Value, found: Value| FactValue::Exactly(value).matches(&found);
+        assert!(exactly(json!(196), json!(196.0)));
+        assert!(!exactly(json!(196), json!(195.5)));
+        assert!(exactly(json!(null), json!(null)) && !exactly(json!(null), json!(0)));
+        let glob = |pattern: &str, found: Value| FactValue::Glob(pattern.into()).matches(&found);
+        assert!(glob("12.8*", json!("12.8.1")) && !glob("12.8*", json!("12.9")));
+        assert!(glob("*", json!("a/b")) && !glob("*", json!(null)));
+    }
 }
 
 impl std::fmt::Display for FactValue {

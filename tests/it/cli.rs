@@ -103,7 +103,8 @@ fn the_checker_is_written_out_and_runs_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     let (status, stdout, _) = run(gpusweep().args(["checker", "--dir"]).arg(folder.path()));
     assert_eq!(status, Some(0));
-    let (status, report, _) = run(Command::new(stdout.trim()).args(["--device", "cpu", "--python", "/nonexistent"]));
+    let (status, report, _) =
+        run(Command::new(stdout.trim()).args(["--device", "cpu", "--python", "/nonexistent"]));
     assert_eq!(status, Some(3));
     assert_eq!(serde_json::from_str::<Value>(&report).unwrap()["code"], "TORCH_MISSING");
 }

@@ -9,12 +9,12 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The program under test.
-pub fn gpusweep() -> Command {
+pub(crate) fn gpusweep() -> Command {
     Command::new(env!("CARGO_BIN_EXE_gpusweep"))
 }
 
 /// Runs `docker`, and returns what it printed.
-pub fn docker(arguments: &[&str]) -> String {
+pub(crate) fn docker(arguments: &[&str]) -> String {
     let output = Command::new("docker").args(arguments).output().expect("docker is installed");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "docker {arguments:?}: {error}");
@@ -22,23 +22,23 @@ pub fn docker(arguments: &[&str]) -> String {
 }
 
 /// A sweep that was run.
-pub struct Sweep {
-    pub status: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-    pub folder: PathBuf,
-    pub summary: Value,
+pub(crate) struct Sweep {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) summary: Value,
     _work: TempDir,
 }
 
 /// A matrix in a folder of its own, and the command that sweeps it.
-pub struct Prepared {
-    pub command: Command,
+pub(crate) struct Prepared {
+    pub(crate) command: Command,
     work: TempDir,
 }
 
 /// Prepares `gpusweep run` on this matrix.
-pub fn prepare(matrix: &str) -> Prepared {
+pub(crate) fn prepare(matrix: &str) -> Prepared {
     let work = tempfile::tempdir().unwrap();
     let file = work.path().join("matrix.yaml");
     std::fs::write(&file, matrix).unwrap();
@@ -49,17 +49,17 @@ pub fn prepare(matrix: &str) -> Prepared {
 }
 
 impl Prepared {
-    pub fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.work.path().join("run")
     }
 
-    pub fn run(mut self) -> Sweep {
+    pub(crate) fn run(mut self) -> Sweep {
         let output = self.command.output().unwrap();
         self.ended(output)
     }
 
     /// Reads the run folder, and demands that nothing of the run is left.
-    pub fn ended(self, output: Output) -> Sweep {
+    pub(crate) fn ended(self, output: Output) -> Sweep {
         let folder = self.folder();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let text = std::fs::read_to_string(folder.join("summary.json"));
@@ -78,17 +78,17 @@ impl Prepared {
 }
 
 /// Runs a matrix to its end.
-pub fn sweep(matrix: &str) -> Sweep {
+pub(crate) fn sweep(matrix: &str) -> Sweep {
     prepare(matrix).run()
 }
 
 impl Sweep {
-    pub fn cells(&self) -> &Vec<Value> {
+    pub(crate) fn cells(&self) -> &Vec<Value> {
         self.summary["cells"].as_array().unwrap()
     }
 
     /// The one cell with these coordinates.
-    pub fn cell(&self, coordinates: &[(&str, &str)]) -> &Value {
+    pub(crate) fn cell(&self, coordinates: &[(&str, &str)]) -> &Value {
         let fits = |cell: &&Value| coordinates.iter().all(|(key, value)| cell[*key] == *value);
         let found: Vec<&Value> = self.cells().iter().filter(fits).collect();
         assert_eq!(found.len(), 1, "{coordinates:?} in {:#}", self.summary);
@@ -96,13 +96,13 @@ impl Sweep {
     }
 
     /// The report of a cell, as it lies in the run folder.
-    pub fn report(&self, cell: &Value) -> Value {
+    pub(crate) fn report(&self, cell: &Value) -> Value {
         let path = self.folder.join("reports").join(format!("{}.json", cell["id"].as_str().unwrap()));
         serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
     }
 
     /// The run's id, which labels its containers.
-    pub fn run_id(&self) -> String {
+    pub(crate) fn run_id(&self) -> String {
         run_id(&self.folder)
     }
 
@@ -114,20 +114,20 @@ impl Sweep {
 }
 
 /// The id of the run in this folder, from its journal.
-pub fn run_id(folder: &std::path::Path) -> String {
+pub(crate) fn run_id(folder: &std::path::Path) -> String {
     let journal = std::fs::read_to_string(folder.join("journal.jsonl")).unwrap();
     let started: Value = serde_json::from_str(journal.lines().nth(1).expect("a first event")).unwrap();
     started["run"].as_str().unwrap().to_owned()
 }
 
 /// A small image for one test, removed at its end.
-pub struct Image {
-    pub reference: String,
+pub(crate) struct Image {
+    pub(crate) reference: String,
 }
 
 impl Image {
     /// `localhost/gpusweep/python:1` with further files: pairs of a path in the image and its content.
-    pub fn with_files(name: &str, files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_files(name: &str, files: &[(&str, &str)]) -> Self {
         let mut recipe = String::from("FROM localhost/gpusweep/python:1\n");
         let context = tempfile::tempdir().unwrap();
         for (number, (path, content)) in files.iter().enumerate() {
@@ -138,7 +138,7 @@ impl Image {
     }
 
     /// An image whose `torch` is this text: a double, where a real one cannot be made to behave so.
-    pub fn with_torch(name: &str, torch: &str) -> Self {
+    pub(crate) fn with_torch(name: &str, torch: &str) -> Self {
         Self::with_files(name, &[("/usr/lib/python3/dist-packages/torch/__init__.py", torch)])
     }
 
@@ -152,11 +152,12 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        let _ = Command::new("docker").args(["rmi", "--force", &self.reference]).stdout(Stdio::null()).status();
+        let _ =
+            Command::new("docker").args(["rmi", "--force", &self.reference]).stdout(Stdio::null()).status();
     }
 }
 
 /// A matrix of one image under one visibility.
-pub fn one_cell(reference: &str, more: &str) -> String {
+pub(crate) fn one_cell(reference: &str, more: &str) -> String {
     format!("schema: gpusweep.matrix/1\nname: test\nimages: [{{ name: it, ref: \"{reference}\" }}]\n{more}\n")
 }

@@ -29,7 +29,10 @@ fn a_missing_image_blocks_its_cell_alone() {
     ));
     assert_eq!(run.status, Some(1));
     let gone = run.cell(&[("image", "gone")]);
-    assert_eq!((gone["code"].as_str(), gone["verdict"].as_str()), (Some("IMAGE_UNAVAILABLE"), Some("blocked")));
+    assert_eq!(
+        (gone["code"].as_str(), gone["verdict"].as_str()),
+        (Some("IMAGE_UNAVAILABLE"), Some("blocked"))
+    );
     assert_eq!(gone["exit_code"], 21);
     assert!(message(gone).contains("no-such-image") || message(gone).contains("pull"), "{gone:#}");
     assert_eq!(run.cell(&[("image", "there")])["verdict"], "expected");
@@ -82,7 +85,8 @@ fn a_cell_that_hangs_ends_at_its_deadline() {
 
 #[test]
 fn a_container_killed_for_memory_is_told_from_a_failing_check() {
-    let image = Image::with_torch("memory", "hoard = []\nwhile True:\n    hoard.append(bytearray(8 << 20))\n");
+    let image =
+        Image::with_torch("memory", "hoard = []\nwhile True:\n    hoard.append(bytearray(8 << 20))\n");
     let run = sweep(&one_cell(&image.reference, "limits: { memory: 64m }"));
     only(&run, "CONTAINER_KILLED", 27, "unexpected");
 }
@@ -98,7 +102,7 @@ fn a_container_killed_from_outside_is_named() {
 }
 
 /// Waits until the one cell of a sweep runs, and returns its container.
-pub fn running_container(folder: &std::path::Path) -> String {
+pub(crate) fn running_container(folder: &std::path::Path) -> String {
     for _ in 0..300 {
         let journal = std::fs::read_to_string(folder.join("journal.jsonl")).unwrap_or_default();
         if journal.contains(r#""phase":"running""#) {
@@ -160,7 +164,8 @@ fn a_later_pass_keeps_every_attempt() {
 
 #[test]
 fn the_first_failure_can_end_the_sweep() {
-    let more = "visibility: [{ name: a, env: { A: 1 } }, { name: b, env: { A: 2 } }, { name: c, env: { A: 3 } }]";
+    let more =
+        "visibility: [{ name: a, env: { A: 1 } }, { name: b, env: { A: 2 } }, { name: c, env: { A: 3 } }]";
     let mut prepared = prepare(&one_cell(PYTHON, more));
     prepared.command.args(["--fail-fast", "--jobs", "1"]);
     let run = prepared.run();

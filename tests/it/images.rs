@@ -44,14 +44,17 @@ fn recipes() -> Vec<Recipe> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.filter(|path| path.is_dir()).map(|path| path.join("image.toml"));
     let read = |path: std::path::PathBuf| -> Recipe {
-        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
     files.map(read).collect()
 }
 
 fn matrix(recipes: &[Recipe]) -> String {
-    let mut text = String::from("schema: gpusweep.matrix/1\nname: images\nvisibility: [none]\nchecks: { device: [0, cpu] }\n");
+    let mut text = String::from(
+        "schema: gpusweep.matrix/1\nname: images\nvisibility: [none]\nchecks: { device: [0, cpu] }\n",
+    );
     let (mut images, mut expect) = (String::from("images:\n"), String::from("expect:\n"));
     for recipe in recipes {
         let _ = writeln!(images, "  - {{ name: {}, ref: \"{}\" }}", recipe.name, recipe.reference);

@@ -32,11 +32,14 @@ fn image() -> Image {
         "def fail(text):\n    raise RuntimeError('cannot load ' + text + '\\n at /opt/{CANARY}-dir/libfoo.so.3 token={CANARY}-token')\n"
     );
     let package = format!("/usr/lib/python3/dist-packages/{CANARY}_package/__init__.py");
-    Image::with_files("canary", &[
-        ("/usr/lib/python3/dist-packages/torch/__init__.py", &torch),
-        (&format!("/home/{CANARY}-user/{CANARY}-project/{CANARY}_module.py"), &module),
-        (&package, ""),
-    ])
+    Image::with_files(
+        "canary",
+        &[
+            ("/usr/lib/python3/dist-packages/torch/__init__.py", &torch),
+            (&format!("/home/{CANARY}-user/{CANARY}-project/{CANARY}_module.py"), &module),
+            (&package, ""),
+        ],
+    )
 }
 
 #[test]
@@ -50,7 +53,13 @@ fn no_exported_file_holds_what_is_private() {
     );
     let context = tempfile::tempdir().unwrap();
     std::fs::write(context.path().join("Dockerfile"), recipe).unwrap();
-    crate::engine::docker(&["build", "--quiet", "--tag", &tagged.reference, context.path().to_str().unwrap()]);
+    crate::engine::docker(&[
+        "build",
+        "--quiet",
+        "--tag",
+        &tagged.reference,
+        context.path().to_str().unwrap(),
+    ]);
 
     let run = sweep(&one_cell(&tagged.reference, "checks: { device: [0, cpu] }"));
     for cell in run.cells() {

@@ -27,7 +27,13 @@ fn the_quickstart_is_green_and_says_what_each_image_has() {
     ];
     for (image, device, code, exit, stage) in expected {
         let cell = run.cell(&[("image", image), ("device", device)]);
-        let found = json!([cell["code"], cell["exit_code"], cell["container_exit_code"], cell["stage"], cell["verdict"]]);
+        let found = json!([
+            cell["code"],
+            cell["exit_code"],
+            cell["container_exit_code"],
+            cell["stage"],
+            cell["verdict"]
+        ]);
         assert_eq!(found, json!([code, exit, exit, stage, "expected"]), "{cell:#}");
     }
     every_cell_has_one_row(&run);
@@ -43,7 +49,8 @@ fn every_cell_has_one_row(run: &Sweep) {
         cells.as_array().unwrap().iter().map(|cell| cell["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(ids(&plan["cells"]), ids(&run.summary["cells"]));
-    let counted: u64 = run.summary["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    let counted: u64 =
+        run.summary["counts"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
     assert_eq!(counted, run.cells().len() as u64);
     let baselines = run.cells().iter().filter(|cell| cell["image"] == "(host)").count();
     assert!(baselines > 0, "the host's own check is shown");

@@ -95,7 +95,7 @@ fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
         Grant::Env { name, value } => env.push(format!("{name}={value}")),
         Grant::Group(gid) => push(&mut host.group_add, gid.to_string()),
         Grant::HostGroups => {
-            host_groups().into_iter().for_each(|gid| push(&mut host.group_add, gid.to_string()))
+            host_groups().into_iter().for_each(|gid| push(&mut host.group_add, gid.to_string()));
         }
         Grant::ShmSize(bytes) => host.shm_size = i64::try_from(*bytes).ok(),
         Grant::Ipc(mode) => host.ipc_mode = Some(mode.clone()),
@@ -116,7 +116,8 @@ fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
 /// The engine takes a seccomp profile by its content; like `docker run`, a matrix names the file. One that cannot be
 /// read is passed on as it is, and the engine refuses it by name.
 fn security(option: &str) -> String {
-    let file = option.strip_prefix("seccomp=").filter(|profile| !matches!(*profile, "unconfined" | "builtin"));
+    let file =
+        option.strip_prefix("seccomp=").filter(|profile| !matches!(*profile, "unconfined" | "builtin"));
     file.and_then(|path| std::fs::read_to_string(path).ok())
         .map_or_else(|| option.to_owned(), |profile| format!("seccomp={profile}"))
 }
