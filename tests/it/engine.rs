@@ -142,6 +142,24 @@ impl Image {
         Self::with_files(name, &[("/usr/lib/python3/dist-packages/torch/__init__.py", torch)])
     }
 
+    /// An image that says it is for another architecture. Made by hand, since an engine makes images for itself only.
+    pub(crate) fn foreign(name: &str, architecture: &str) -> Self {
+        let image = Self { reference: format!("localhost/gpusweep-test/{name}:{}", std::process::id()) };
+        let config = serde_json::json!({ "architecture": architecture, "os": "linux", "config": {}, "rootfs": { "type": "layers", "diff_ids": [] } });
+        let manifest =
+            serde_json::json!([{ "Config": "config.json", "RepoTags": [image.reference], "Layers": [] }]);
+        let work = tempfile::tempdir().unwrap();
+        let archive = work.path().join("image.tar");
+        let mut builder = tar::Builder::new(std::fs::File::create(&archive).unwrap());
+        for (file, content) in [("config.json", config), ("manifest.json", manifest)] {
+            std::fs::write(work.path().join(file), content.to_string()).unwrap();
+            builder.append_path_with_name(work.path().join(file), file).unwrap();
+        }
+        builder.finish().unwrap();
+        docker(&["load", "--input", archive.to_str().unwrap()]);
+        image
+    }
+
     fn build(name: &str, recipe: &str, context: TempDir) -> Self {
         let reference = format!("localhost/gpusweep-test/{name}:{}", std::process::id());
         std::fs::write(context.path().join("Dockerfile"), recipe).unwrap();

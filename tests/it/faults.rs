@@ -59,15 +59,7 @@ fn a_refused_exposure_can_be_what_is_expected() {
 
 #[test]
 fn an_image_of_another_architecture_is_named() {
-    let root = tempfile::tempdir().unwrap();
-    std::fs::write(root.path().join("file"), "x").unwrap();
-    let archive = root.path().join("root.tar");
-    let mut builder = tar::Builder::new(std::fs::File::create(&archive).unwrap());
-    builder.append_path_with_name(root.path().join("file"), "file").unwrap();
-    builder.finish().unwrap();
-    let reference = format!("localhost/gpusweep-test/foreign:{}", std::process::id());
-    let image = Image { reference };
-    docker(&["import", "--platform", "linux/s390x", archive.to_str().unwrap(), &image.reference]);
+    let image = Image::foreign("foreign", "s390x");
     let run = sweep(&one_cell(&image.reference, ""));
     let cell = only(&run, "PLATFORM_MISMATCH", 22, "blocked");
     assert!(message(cell).contains("s390x"), "{cell:#}");

@@ -37,7 +37,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn imports() -> BTreeMap<String, Vec<(String, PathBuf)>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found: BTreeMap<String, Vec<(String, PathBuf)>> = BTreeMap::new();
-    for path in sources(&root) {
+    let code = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");
+    for path in sources(&root).into_iter().filter(code) {
         let inside = path.strip_prefix(&root).unwrap();
         let module = inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
         let text = fs::read_to_string(&path).unwrap();
