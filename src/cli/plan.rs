@@ -21,8 +21,9 @@ pub(super) fn plan(options: &PlanOptions, _color: Color) -> Outcome {
             writeln!(out, "{text}")?;
         }
         PlanFormat::Docker => {
-            for (cell, line) in commands(&plan) {
-                writeln!(out, "# {cell}\n{line}")?;
+            let lines = commands(&plan);
+            for cell in plan.runnable() {
+                writeln!(out, "# {}\n{}", cell.id(), lines[cell.id()])?;
             }
         }
     }

@@ -112,7 +112,7 @@ impl CellCode {
             }
             Self::ImageUnavailable => "build or pull the image on that host, or correct its `ref:`",
             Self::PlatformMismatch => "use an image built for the host's architecture",
-            Self::LaunchRefused => "read the engine's refusal in first_error, and correct what it names",
+            Self::LaunchRefused => "correct what the engine's refusal names, on that host or in the matrix",
             Self::CheckerNotRun => {
                 "check that the image allows executing a mounted static file (noexec, seccomp, architecture)"
             }
