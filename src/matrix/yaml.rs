@@ -65,15 +65,16 @@ fn explain(error: &Error, source: &str) -> Problem {
             format!("unknown key `{field}` in {}", noun_of(expected)),
             suggestion(field, expected.iter().copied()),
         ),
-        Error::SerdeMissingField { field, .. } => missing(place, field),
+        Error::SerdeMissingField { field, .. } => missing(place, field, source),
         Error::DuplicateMappingKey { key, .. } => {
             said(format!("`{}` is given twice", key.as_deref().unwrap_or("this key")), "keep one of the two")
         }
         Error::SerdeInvalidType { unexpected, expected, .. } => {
-            said(format!("found {unexpected} where there should be {expected}"), "correct the value's form")
+            said(format!("expected {expected}, found {}", plain(unexpected)), "correct the value's form")
         }
         Error::Unexpected { expected, .. } => {
-            said(format!("expected {}", plain_words(expected)), "correct the value's form")
+            let (expected, hint) = form(expected);
+            said(format!("expected {expected} here"), hint)
         }
         Error::NullIntoString { .. } => {
             said("there is a key without a value".to_owned(), "give a value, or remove the key")
@@ -114,7 +115,7 @@ fn malformed(error: &Error, place: Place, source: &str) -> Problem {
     Problem::new(place, message, "check quotes, colons, brackets and indentation here and on the line before")
 }
 
-fn missing(place: Place, field: &str) -> Problem {
+fn missing(place: Place, field: &str, source: &str) -> Problem {
     let hint = match field {
         "schema" => "begin the file with `schema: gpusweep.matrix/1`".to_owned(),
         "name" => "add `name: …`".to_owned(),
@@ -122,7 +123,15 @@ fn missing(place: Place, field: &str) -> Problem {
         "ref" => "add `ref: REGISTRY/NAME:TAG`".to_owned(),
         other => format!("add `{other}: …`"),
     };
+    // The parser's place is the last key of the map. For the outermost map that is far from where a user would look.
+    let place = if place.column == 1 { first_content(source) } else { place };
     Problem::new(place, format!("`{field}` is missing here"), hint)
+}
+
+fn first_content(source: &str) -> Place {
+    let is_content = |line: &str| !line.trim().is_empty() && !line.starts_with(['#', '%']) && line.trim() != "---";
+    let line = source.lines().position(is_content).unwrap_or_default();
+    Place::at(line + 1, 1)
 }
 
 /// The error at the place where it was met, without what wraps it.
@@ -133,8 +142,23 @@ fn innermost(error: &Error) -> &Error {
     }
 }
 
-fn plain_words(expected: &str) -> String {
-    expected.replace("mapping", "map").replace("sequence", "list").replace("string scalar", "a single value")
+/// The parser's word for a form, in a user's, and how that form is written.
+fn form(expected: &str) -> (&str, &'static str) {
+    match expected {
+        "list start" | "sequence start" => ("a list", "write its entries as `[a, b]`, or one a line, each after `- `"),
+        "map start" | "mapping start" => ("a map", "write it as `key: value`, one a line"),
+        "string scalar" | "scalar" => ("a single value", "write one value, without brackets or keys"),
+        other => (other, "correct the value's form"),
+    }
+}
+
+fn plain(found: &str) -> &str {
+    match found {
+        "sequence" => "a list",
+        "map" => "a map",
+        "unit value" => "nothing",
+        other => other,
+    }
 }
 
 /// What the map is that has these keys.

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// What every matrix begins with.
+pub(crate) const HEAD: &str = "schema: gpusweep.matrix/1\nname: m\n";
+
 /// Every matrix of the repository with its text.
 pub(crate) fn shipped() -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("matrices");
