@@ -84,20 +84,22 @@ impl Supervisor {
 impl<L: Listener> Pump<'_, L> {
     fn run(&mut self, supervisor: &Supervisor) -> End {
         loop {
-            if let Some(stop) = supervisor.stop() {
-                return End::Stopped(stop);
-            }
             self.child.reap();
-            if let Some(status) = self.child.status {
+            let left = self.listener.deadline().saturating_duration_since(Instant::now());
+            let end = match (self.child.status, supervisor.stop()) {
+                (Some(status), _) => Some(end_of(status)),
+                (None, Some(stop)) => Some(End::Stopped(stop)),
+                (None, None) => left.is_zero().then_some(End::Deadline),
+            };
+            if end.is_some() {
+                // What it said before its end may still be on the way.
                 self.read_rest();
-                return if self.listener.is_finished() { End::Finished } else { end_of(status) };
             }
             if self.listener.is_finished() {
                 return End::Finished;
             }
-            let left = self.listener.deadline().saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return End::Deadline;
+            if let Some(end) = end {
+                return end;
             }
             self.wait(supervisor, left);
             supervisor.drain_wake();

@@ -127,20 +127,23 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Message>, Garbled> {
+    /// The messages that are whole by now, up to the first fault.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> (Vec<Message>, Option<Garbled>) {
         self.total = self.total.saturating_add(bytes.len());
         if self.total > MAX_REPORT {
             self.pending.clear();
-            return Err(Garbled::TooLong);
+            return (Vec::new(), Some(Garbled::TooLong));
         }
         self.pending.extend_from_slice(bytes);
-        let Some(end) = self.pending.iter().rposition(|byte| *byte == b'\n') else { return Ok(Vec::new()) };
-        let rest = self.pending.split_off(end + 1);
-        let lines = std::mem::replace(&mut self.pending, rest);
-        lines[..end]
-            .split(|byte| *byte == b'\n')
-            .map(|line| serde_json::from_slice(line).map_err(|_| Garbled::NoMessage))
-            .collect()
+        let mut messages = Vec::new();
+        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.pending.drain(..=end).collect();
+            match serde_json::from_slice(&line) {
+                Ok(message) => messages.push(message),
+                Err(_) => return (messages, Some(Garbled::NoMessage)),
+            }
+        }
+        (messages, None)
     }
 }
 
@@ -154,7 +157,7 @@ mod tests {
             b"{\"stage\":\"import\"}\n{\"result\":{\"failed\":{\"reason\":\"absent\",\"error\":null}}}\n";
         for size in [1, 7, text.len()] {
             let mut reader = Reader::default();
-            let found: usize = text.chunks(size).map(|piece| reader.push(piece).unwrap().len()).sum();
+            let found: usize = text.chunks(size).map(|piece| reader.push(piece).0.len()).sum();
             assert_eq!(found, 2, "pieces of {size}");
         }
     }
@@ -162,9 +165,10 @@ mod tests {
     #[test]
     fn garbage_and_floods_are_told_apart() {
         let mut reader = Reader::default();
-        assert_eq!(reader.push(b"hello\n").unwrap_err(), Garbled::NoMessage);
+        let (messages, fault) = reader.push(b"{\"stage\":\"import\"}\nhello\n");
+        assert_eq!((messages.len(), fault), (1, Some(Garbled::NoMessage)));
         let mut reader = Reader::default();
-        assert!(reader.push(&vec![b'x'; MAX_REPORT]).unwrap().is_empty());
-        assert_eq!(reader.push(b"x").unwrap_err(), Garbled::TooLong);
+        assert_eq!(reader.push(&vec![b'x'; MAX_REPORT]).1, None);
+        assert_eq!(reader.push(b"x").1, Some(Garbled::TooLong));
     }
 }

@@ -78,13 +78,15 @@ impl Session {
     }
 
     fn hear_all(&mut self, bytes: &[u8]) -> Result<(), Ill> {
-        for message in self.reader.push(bytes)? {
-            // Nothing after the last line counts.
-            if self.ending.is_none() {
-                self.hear(message)?;
+        let (messages, fault) = self.reader.push(bytes);
+        for message in messages {
+            self.hear(message)?;
+            if self.ending.is_some() {
+                // Nothing after the last line counts.
+                return Ok(());
             }
         }
-        Ok(())
+        fault.map_or(Ok(()), |fault| Err(fault.into()))
     }
 }
 

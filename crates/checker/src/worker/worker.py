@@ -6,13 +6,27 @@ before it when it is sent: CONFIG = {"fd": 5, "device": "cuda:0"}.
 """
 import sys
 
-# The working directory must not stand in for an installed package. This comes before any other import.
-sys.path[:] = [entry for entry in sys.path if entry != ""]
 # Nothing is to change in the image, compiled files included.
 sys.dont_write_bytecode = True
-
-import json
+# The working directory must not stand in for an installed package: this comes before all other imports (os is no
+# exception, the interpreter has imported it itself).
+sys.path[:] = [entry for entry in sys.path if entry != ""]
 import os
+
+
+def drop_working_directory():
+    """An empty entry of PYTHONPATH is the working directory too, made absolute by the time it is seen here."""
+    written = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    try:
+        here = os.getcwd()
+    except OSError:
+        return
+    if "" in written and here not in written:
+        sys.path[:] = [entry for entry in sys.path if entry != here]
+
+
+drop_working_directory()
+import json
 
 FD = CONFIG["fd"]
 DEVICE = CONFIG["device"]
@@ -64,17 +78,6 @@ def optional(read):
 def version_text(owner, name):
     value = getattr(owner, name, None)
     return None if value is None else clean(str(value))
-
-
-def drop_working_directory():
-    """An empty entry of PYTHONPATH is the working directory too, made absolute by the time it is seen here."""
-    written = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    try:
-        here = os.getcwd()
-    except OSError:
-        return
-    if "" in written and here not in written:
-        sys.path[:] = [entry for entry in sys.path if entry != here]
 
 
 def libc():
@@ -222,7 +225,6 @@ def main():
     tell("runtime", {"python_version": clean(sys.version.split()[0]), "libc": libc()})
     if sys.version_info < (3, 6):
         fail("error", {"type": "UnsupportedPython", "message": "the interpreter is older than Python 3.6"})
-    drop_working_directory()
     warned = catch_warnings()
     torch = import_torch()
     facts = build_facts(torch)
