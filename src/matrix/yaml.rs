@@ -129,7 +129,8 @@ fn missing(place: Place, field: &str, source: &str) -> Problem {
 }
 
 fn first_content(source: &str) -> Place {
-    let is_content = |line: &str| !line.trim().is_empty() && !line.starts_with(['#', '%']) && line.trim() != "---";
+    let is_content =
+        |line: &str| !line.trim().is_empty() && !line.starts_with(['#', '%']) && line.trim() != "---";
     let line = source.lines().position(is_content).unwrap_or_default();
     Place::at(line + 1, 1)
 }
@@ -145,7 +146,9 @@ fn innermost(error: &Error) -> &Error {
 /// The parser's word for a form, in a user's, and how that form is written.
 fn form(expected: &str) -> (&str, &'static str) {
     match expected {
-        "list start" | "sequence start" => ("a list", "write its entries as `[a, b]`, or one a line, each after `- `"),
+        "list start" | "sequence start" => {
+            ("a list", "write its entries as `[a, b]`, or one a line, each after `- `")
+        }
         "map start" | "mapping start" => ("a map", "write it as `key: value`, one a line"),
         "string scalar" | "scalar" => ("a single value", "write one value, without brackets or keys"),
         other => (other, "correct the value's form"),

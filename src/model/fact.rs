@@ -54,6 +54,15 @@ fn glob_matches(pattern: &str, text: &str) -> bool {
     globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
 }
 
+impl std::fmt::Display for FactValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Glob(pattern) => write!(f, "\"{pattern}\""),
+            Self::Exactly(value) => write!(f, "{value}"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -69,14 +78,5 @@ mod tests {
         let glob = |pattern: &str, found: Value| FactValue::Glob(pattern.into()).matches(&found);
         assert!(glob("12.8*", json!("12.8.1")) && !glob("12.8*", json!("12.9")));
         assert!(glob("*", json!("a/b")) && !glob("*", json!(null)));
-    }
-}
-
-impl std::fmt::Display for FactValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Glob(pattern) => write!(f, "\"{pattern}\""),
-            Self::Exactly(value) => write!(f, "{value}"),
-        }
     }
 }
