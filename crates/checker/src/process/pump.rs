@@ -184,9 +184,10 @@ impl<L: Listener> Pump<'_, L> {
                 return;
             }
             let mut fds = [PollFd::new(&supervisor.wake, PollFlags::IN)];
-            let woken = poll(&mut fds, Some(&timespec(pause.min(left)))).is_ok_and(|count| count > 0);
+            // An interrupted sleep is a wake-up as well: the signal of an ended child.
+            let in_vain = poll(&mut fds, Some(&timespec(pause.min(left)))) == Ok(0);
             supervisor.drain_wake();
-            if !woken {
+            if in_vain {
                 kill_descendants();
                 pause = Duration::from_millis(10);
             }

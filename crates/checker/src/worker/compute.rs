@@ -1,6 +1,6 @@
 //! The fixed computation's right results, and whether a worker's are those.
 //!
-//! Main function: [`verify`]. A = [[1,2],[3,4]], B = [[2,0],[1,2]]: every value on the way is a small whole number,
+//! Main function: [`verify`]. `A = [[1,2],[3,4]]`, `B = [[2,0],[1,2]]`: every value on the way is a small whole number,
 //! exact in any float format, so the comparison is exact too.
 
 use gpusweep_report::{Execution, Stage};

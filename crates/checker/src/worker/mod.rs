@@ -48,7 +48,7 @@ pub(crate) fn probe(
     let Some(interpreter) = interpreter else {
         let message =
             "there is no Python interpreter: neither configured, nor in an environment, nor on PATH";
-        return not_started(Fault::new("NotFound", message), None);
+        return not_started(Code::TorchMissing, Fault::new("NotFound", message), None);
     };
     let job = Job {
         program: interpreter.path.clone(),
@@ -60,7 +60,10 @@ pub(crate) fn probe(
     let allowance = Allowance { import: limits.import.max(compute), compute };
     let mut session = Session::start(asked.device != "cpu", allowance);
     match supervisor.supervise(&job, &mut session, limits.settle) {
-        Err(StartError(error)) => not_started(start_fault(&error, &interpreter.path), Some(interpreter)),
+        Err(StartError(error)) => {
+            let (code, fault) = start_fault(&error, &interpreter.path);
+            not_started(code, fault, Some(interpreter))
+        }
         Ok(ended) => {
             let runtime = facts::runtime(session.runtime.as_ref(), Some(interpreter.how));
             let pytorch = session.pytorch.take().map(|torch| facts::pytorch(*torch));
@@ -75,10 +78,9 @@ fn script(device: &str, report_fd: i32) -> String {
     format!("CONFIG = {{\"fd\": {report_fd}, \"device\": \"{device}\"}}\n{SCRIPT}")
 }
 
-/// No interpreter that runs is the same as no torch: there is nothing to import it with.
-fn not_started(fault: Fault, interpreter: Option<&Interpreter>) -> Probed {
+fn not_started(code: Code, fault: Fault, interpreter: Option<&Interpreter>) -> Probed {
     Probed {
-        verdict: Verdict::failed(Code::TorchMissing, Stage::Interpreter, fault),
+        verdict: Verdict::failed(code, Stage::Interpreter, fault),
         runtime: facts::runtime(None, interpreter.map(|interpreter| interpreter.how)),
         pytorch: None,
         execution: None,
@@ -86,12 +88,41 @@ fn not_started(fault: Fault, interpreter: Option<&Interpreter>) -> Probed {
     }
 }
 
-fn start_fault(error: &std::io::Error, path: &Path) -> Fault {
+/// An interpreter that cannot run is the same as no torch: there is nothing to import it with. A machine that has no
+/// room for another process says nothing of either.
+fn start_fault(error: &std::io::Error, path: &Path) -> (Code, Fault) {
     let name = privacy::file_name(path).unwrap_or_else(|| "python".to_owned());
-    if error.kind() == std::io::ErrorKind::NotFound {
-        // The kernel says the same of a file that is gone and of one whose loader or `#!` interpreter is gone.
-        return Fault::new("NotFound", format!("{name}, or the loader that it needs, does not exist"));
-    }
     let errno = errno::of(error);
-    Fault::new(errno.clone(), format!("{name} cannot be executed: {errno}"))
+    match errno.as_str() {
+        // The kernel says the same of a file that is gone and of one whose loader or `#!` interpreter is gone.
+        "ENOENT" => {
+            let message = format!("{name}, or the loader that it needs, does not exist");
+            (Code::TorchMissing, Fault::new("NotFound", message))
+        }
+        "EAGAIN" | "ENOMEM" | "EMFILE" | "ENFILE" | "EINTR" => {
+            (Code::WorkerFailed, Fault::new(&errno, format!("{name} cannot be started: {errno}")))
+        }
+        _ => (Code::TorchMissing, Fault::new(&errno, format!("{name} cannot be executed: {errno}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_machine_is_not_blamed_on_the_image() {
+        let code = |errno: rustix::io::Errno| start_fault(&errno.into(), Path::new("/x/python")).0;
+        assert_eq!(code(rustix::io::Errno::AGAIN), Code::WorkerFailed);
+        assert_eq!(code(rustix::io::Errno::NOEXEC), Code::TorchMissing);
+        assert_eq!(code(rustix::io::Errno::NOENT), Code::TorchMissing);
+    }
+
+    #[test]
+    fn the_script_begins_with_its_settings() {
+        assert!(
+            script("cuda:3", 64)
+                .starts_with("CONFIG = {\"fd\": 64, \"device\": \"cuda:3\"}\n\"\"\"The worker")
+        );
+    }
 }

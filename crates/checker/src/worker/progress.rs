@@ -27,12 +27,20 @@ pub(super) struct Progress {
     wants_gpu: bool,
     current: Stage,
     since: Instant,
+    /// When the last stage ended, where that was before [`Self::finish`].
+    ended: Option<Instant>,
     checks: Vec<Check>,
 }
 
 impl Progress {
     pub(super) fn start(wants_gpu: bool) -> Self {
-        Self { wants_gpu, current: Stage::Interpreter, since: Instant::now(), checks: Vec::new() }
+        Self {
+            wants_gpu,
+            current: Stage::Interpreter,
+            since: Instant::now(),
+            ended: None,
+            checks: Vec::new(),
+        }
     }
 
     pub(super) const fn current(&self) -> Stage {
@@ -58,8 +66,13 @@ impl Progress {
         true
     }
 
+    /// The last stage is over; what the worker's end takes is no part of it.
+    pub(super) fn stop(&mut self) {
+        self.ended = Some(Instant::now());
+    }
+
     fn close(&mut self, outcome: Outcome) {
-        let now = Instant::now();
+        let now = self.ended.unwrap_or_else(Instant::now);
         let elapsed = now.duration_since(self.since).as_millis();
         let elapsed_ms = u64::try_from(elapsed).unwrap_or(u64::MAX);
         self.checks.push(Check { name: self.current, outcome, elapsed_ms });

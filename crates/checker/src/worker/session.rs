@@ -96,10 +96,14 @@ fn is_import(stage: Stage) -> bool {
 
 impl Listener for Session {
     fn report(&mut self, bytes: &[u8]) {
-        if self.ending.is_none()
-            && let Err(ill) = self.hear_all(bytes)
-        {
+        if self.ending.is_some() {
+            return;
+        }
+        if let Err(ill) = self.hear_all(bytes) {
             self.ending = Some(Err(ill));
+        }
+        if self.ending.is_some() {
+            self.progress.stop();
         }
     }
 
