@@ -66,6 +66,9 @@ fn no_exported_file_holds_what_is_private() {
         assert_eq!(cell["code"], "TORCH_IMPORT_FAILED", "{cell:#}");
         let message = cell["first_error"]["message"].as_str().unwrap();
         assert!(message.contains("cannot load") && message.contains("libfoo.so.3"), "{message}");
+        let log = run.folder.join("private").join(format!("{}.log", cell["id"].as_str().unwrap()));
+        let log = std::fs::read_to_string(log).unwrap();
+        assert!(log.contains("Traceback") && log.contains(CANARY), "the raw error stays here: {log}");
     }
     let files = exported(&run.folder);
     assert!(files.len() >= 5, "{files:?}");

@@ -21,6 +21,8 @@ pub(crate) struct Draft {
     pub(crate) exposure: Option<Exposure>,
     pub(crate) host_check: Option<HostCheck>,
     pub(crate) checks: Vec<Check>,
+    /// The last that the worker printed on stderr. Never part of the report: it may hold anything.
+    pub(crate) said: String,
 }
 
 impl Draft {
@@ -35,6 +37,7 @@ impl Draft {
             exposure: None,
             host_check: None,
             checks: Vec::new(),
+            said: String::new(),
         }
     }
 

@@ -58,6 +58,10 @@ pub fn run(options: &Options, limits: &Limits) -> u8 {
     // A reader that went away cannot be told so; the exit status still says what was found.
     let mut stdout = std::io::stdout().lock();
     let _ = stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush());
+    if exit != 0 {
+        // For whoever reads the container's log: the report itself holds no traceback.
+        let _ = std::io::stderr().write_all(draft.said.as_bytes());
+    }
     exit
 }
 
@@ -105,6 +109,7 @@ fn check_python(supervisor: &Supervisor, options: &Options, limits: &Limits) -> 
         exposure,
         host_check: None,
         checks: probed.checks,
+        said: probed.said,
         request,
     }
 }

@@ -35,6 +35,8 @@ pub(crate) struct Probed {
     pub(crate) pytorch: Option<Pytorch>,
     pub(crate) execution: Option<Execution>,
     pub(crate) checks: Vec<Check>,
+    /// The last that the worker printed on stderr.
+    pub(crate) said: String,
 }
 
 /// Runs the check in an interpreter.
@@ -68,7 +70,7 @@ pub(crate) fn probe(
             let runtime = facts::runtime(session.runtime.as_ref(), Some(interpreter.how));
             let pytorch = session.pytorch.take().map(|torch| facts::pytorch(*torch));
             let Judged { verdict, execution, checks } = judge::judge(session, &ended, asked);
-            Probed { verdict, runtime, pytorch, execution, checks }
+            Probed { verdict, runtime, pytorch, execution, checks, said: ended.stderr }
         }
     }
 }
@@ -85,6 +87,7 @@ fn not_started(code: Code, fault: Fault, interpreter: Option<&Interpreter>) -> P
         pytorch: None,
         execution: None,
         checks: vec![Check { name: Stage::Interpreter, outcome: Outcome::Failed, elapsed_ms: 0 }],
+        said: String::new(),
     }
 }
 

@@ -55,7 +55,15 @@ def finish(kind, content):
     os._exit(0)
 
 
+def show_traceback(error):
+    """Where it happened goes to stderr alone: a report holds no traceback, but whoever reads the log needs it."""
+    import traceback
+    traceback.print_exception(type(error), error, error.__traceback__)
+    sys.stderr.flush()
+
+
 def describe(error):
+    optional(lambda: show_traceback(error))
     try:
         message = str(error)
     except BaseException:
