@@ -54,7 +54,11 @@ pub(super) fn parse(
 
 /// A name that an axis has already.
 pub(super) fn duplicate(place: Place, what: &str, name: &str) -> Problem {
-    Problem::new(place, format!("{what} `{name}` is there twice"), "give each a name of its own")
+    Problem::new(
+        place,
+        format!("{what} `{name}` is there twice"),
+        "remove one of the two, or give it another name",
+    )
 }
 
 fn template(image: &At<RawImage>) -> Parsed<Template> {
@@ -163,7 +167,9 @@ fn build(reference: &At<String>, template: &Template, index: usize, keyed: &Keye
 fn checked(place: &At<String>, filled: String, variant: Option<&str>) -> Parsed<()> {
     reference::check(&filled).map_err(|why| {
         let by = variant.map(|name| format!(", filled in for variant `{name}`,")).unwrap_or_default();
-        let hint = if why.contains("upper-case") {
+        let hint = if why.contains("upper-case") && variant.is_some() {
+            "use lower case in the reference and in the variant's name, or fill in a key of it: `{variant.KEY}`".to_owned()
+        } else if why.contains("upper-case") {
             format!("write it in lower case: `{}`", filled.to_lowercase())
         } else if why.contains("scheme") {
             "write it without the scheme".to_owned()

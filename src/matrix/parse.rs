@@ -128,7 +128,8 @@ pub(super) fn devices(texts: &Texts, source: &str) -> Parsed<Vec<Device>> {
     for item in &items {
         let device = scalars::device(item)?;
         if devices.contains(&device) {
-            return Err(images::duplicate(item.place, "device", &item.value));
+            let message = format!("device `{device}` is there twice");
+            return Err(Problem::new(item.place, message, "remove one of the two"));
         }
         devices.push(device);
     }

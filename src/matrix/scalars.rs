@@ -131,7 +131,8 @@ pub(super) fn count(text: &At<String>, what: &str) -> Parsed<u32> {
 pub(super) fn device(text: &At<String>) -> Parsed<Device> {
     let problem = |hint: String| Problem::new(text.place, format!("`{}` is no device", text.value), hint);
     let plain = format!("give a GPU index from 0 to {MAX_DEVICE}, or `cpu`");
-    if let Some(index) = text.value.strip_prefix("cuda:").or_else(|| text.value.strip_prefix("gpu")) {
+    let index = ["cuda:", "hip:", "gpu"].into_iter().find_map(|prefix| text.value.strip_prefix(prefix));
+    if let Some(index) = index.filter(|index| index.parse::<u32>().is_ok()) {
         return Err(problem(format!("give the index alone: `{index}`")));
     }
     match text.value.parse() {

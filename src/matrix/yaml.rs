@@ -70,7 +70,7 @@ fn explain(error: &Error, source: &str) -> Problem {
             said(format!("`{}` is given twice", key.as_deref().unwrap_or("this key")), "keep one of the two")
         }
         Error::SerdeInvalidType { unexpected, expected, .. } => {
-            said(format!("expected {expected}, found {}", plain(unexpected)), "correct the value's form")
+            said(format!("expected {expected}, found {}", plain(unexpected)), form(expected).1)
         }
         Error::Unexpected { expected, .. } => {
             let (expected, hint) = form(expected);
@@ -85,6 +85,14 @@ fn explain(error: &Error, source: &str) -> Problem {
         Error::MultipleDocuments { .. } => {
             said("a second YAML document begins here".to_owned(), "give each matrix a file of its own")
         }
+        Error::UnknownAnchor { .. } => said(
+            "this alias names an anchor that is not there".to_owned(),
+            "define it above with `&NAME`, or put the value in quotes if it is no alias",
+        ),
+        Error::UnsupportedTag { .. } => said(
+            "a matrix has no tags such as `!name`".to_owned(),
+            "remove the tag, or put the value in quotes",
+        ),
         Error::Budget { .. } => {
             said("the document is larger than a matrix may be".to_owned(), "split it into several matrices")
         }
@@ -100,7 +108,7 @@ fn malformed(error: &Error, place: Place, source: &str) -> Problem {
     };
     let message = format!("not valid YAML: {}", text.lines().next().unwrap_or_default());
     let indents_with_tab = |line: &str| line.trim_start_matches(' ').starts_with('\t');
-    let near = source.lines().skip(place.line.saturating_sub(2)).take(2);
+    let near = source.lines().skip(place.line.saturating_sub(2)).take(3);
     for (line, number) in near.zip(place.line.saturating_sub(1).max(1)..) {
         if indents_with_tab(line) {
             let column = line.chars().take_while(|c| *c == ' ').count() + 1;
@@ -129,7 +137,8 @@ fn missing(place: Place, field: &str, source: &str) -> Problem {
 }
 
 fn first_content(source: &str) -> Place {
-    let is_content = |line: &str| !line.trim().is_empty() && !line.starts_with(['#', '%']) && line.trim() != "---";
+    let is_content =
+        |line: &str| !line.trim().is_empty() && !line.starts_with(['#', '%']) && line.trim() != "---";
     let line = source.lines().position(is_content).unwrap_or_default();
     Place::at(line + 1, 1)
 }
@@ -145,9 +154,16 @@ fn innermost(error: &Error) -> &Error {
 /// The parser's word for a form, in a user's, and how that form is written.
 fn form(expected: &str) -> (&str, &'static str) {
     match expected {
-        "list start" | "sequence start" => ("a list", "write its entries as `[a, b]`, or one a line, each after `- `"),
+        "list start" | "sequence start" => {
+            ("a list", "write its entries as `[a, b]`, or one a line, each after `- `")
+        }
         "map start" | "mapping start" => ("a map", "write it as `key: value`, one a line"),
         "string scalar" | "scalar" => ("a single value", "write one value, without brackets or keys"),
+        "a name, or a map" => (expected, "write a name, or a map with `name: …`"),
+        "a value, or a list of values" => (expected, "write one value, or several as `[a, b]`"),
+        "a code, a list of codes, or a map with `code` and `facts`" => {
+            (expected, "write `CODE`, `[CODE, CODE]`, or `{ code: …, facts: … }`")
+        }
         other => (other, "correct the value's form"),
     }
 }
