@@ -172,3 +172,69 @@ pub(super) fn python(text: &At<String>) -> Parsed<String> {
     }
     Ok(text.value.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::at::{At, Place};
+    use super::{bytes, count, device, duration, name};
+
+    fn at(text: &str) -> At<String> {
+        At { value: text.to_owned(), place: Place::START }
+    }
+
+    #[test]
+    fn durations() {
+        let milliseconds = |text: &str| duration(&at(text)).ok().map(|duration| duration.as_millis());
+        for (text, expected) in [
+            ("30", 30_000),
+            ("30s", 30_000),
+            ("1m30s", 90_000),
+            ("1m30", 90_000),
+            ("2h", 7_200_000),
+            ("250ms", 250),
+            ("0", 0),
+        ] {
+            assert_eq!(milliseconds(text), Some(expected), "{text}");
+        }
+        for text in ["", "s", "1.5s", "-1s", "1 s", "1d", "1S", "18446744073709551615h", "ms1"] {
+            assert_eq!(milliseconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        let size = |text: &str| bytes(&at(text)).ok();
+        for (text, expected) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("1b", 1),
+            ("1k", 1024),
+            ("64m", 64 << 20),
+            ("8G", 8 << 30),
+            ("1gb", 1 << 30),
+            ("1GiB", 1 << 30),
+            ("2t", 2 << 40),
+        ] {
+            assert_eq!(size(text), Some(expected), "{text}");
+        }
+        for text in ["", "g", "-1", "1.5g", "1 g", "1x", "9223372036854775808", "9999999t"] {
+            assert_eq!(size(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_devices_and_names() {
+        assert_eq!(count(&at("1"), "jobs").ok(), Some(1));
+        assert!(["0", "-1", "1.0", "100001", "x", ""].iter().all(|text| count(&at(text), "jobs").is_err()));
+        assert!(["0", "127", "cpu"].iter().all(|text| device(&at(text)).is_ok()));
+        assert!(["", "+1", "01", "128", "CPU", "all"].iter().all(|text| device(&at(text)).is_err()));
+        assert!(
+            ["a", "2.9", "team/torch:1", "größe", "a+b_c-d"].iter().all(|text| name(&at(text), "it").is_ok())
+        );
+        assert!(
+            ["", ".a", "-", "a b", "a=b", "a,b", "a*", "a\u{1b}[0m"]
+                .iter()
+                .all(|text| name(&at(text), "it").is_err())
+        );
+    }
+}

@@ -387,16 +387,65 @@ fn json_is_a_matrix_too() {
 
 #[test]
 fn anchors_and_merge_keys_work_and_errors_point_to_where_they_are_used() {
-    let source = format!(
-        "{HEAD}images: [{{ name: torch, ref: torch }}]
+    let matrix = |last: &str| {
+        format!(
+            "{HEAD}images: [{{ name: torch, ref: 'torch:{{variant}}' }}]
+variants: {{ 12.10: {{ stack: cuda }} }}
 expect:
-  - when: &where {{ visibility: none }}
+  - when: &where {{ visibility: none, variant: &v 12.10 }}
     code: GPU_UNAVAILABLE
-  - when: {{ <<: *where, device: 0 }}
+  - when: {{ <<: *where, device: {last} }}
+    code: TIMEOUT
+  - when: {{ variant: *v }}
     code: TIMEOUT
 "
-    );
-    parse(&source, "m.yaml").unwrap_or_else(|error| panic!("{error}"));
+        )
+    };
+    parse(&matrix("0"), "m.yaml").unwrap_or_else(|error| panic!("{error}"));
+    let error = error(&matrix("9"));
+    assert_eq!((error.line(), error.column()), (8, 33), "{error}");
+}
+
+#[test]
+fn the_example_of_the_contract_is_a_matrix() {
+    let source = r#"
+schema: gpusweep.matrix/1
+name: base-images
+images:                       # axis 1
+  - name: torch
+    ref: registry.example/torch:2.9-{variant}     # {variant} and {variant.KEY} are filled in
+    family: torch             # compared side by side by `stacks`
+  - name: ubuntu-rocm
+    ref: registry.example/rocm-base@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+    variant: rocm644          # no placeholder: the variant is fixed
+variants:                     # axis 2
+  cu128:   { stack: cuda, toolkit: "12.8.1" }
+  rocm644: { stack: rocm, toolkit: "6.4.4" }
+  cpu:     { stack: cpu }
+visibility:                   # axis 3: presets by name, or spelled out
+  - none                      # nothing exposed: the isolation proof
+  - nvidia-all
+  - name: second-gpu
+    gpus: "device=1"          # what docker --gpus takes
+  - name: masked
+    gpus: all
+    env: { CUDA_VISIBLE_DEVICES: "" }
+hosts: [local]                # axis 4; see hosts below; default: the current docker context
+checks: { device: 0, timeout: 30s, probe: auto, host_check: false }
+expect:                       # first match wins; unmatched cells get the default below
+  - when: { visibility: none }
+    code: GPU_UNAVAILABLE
+  - when: { image: torch, variant: cu128 }
+    code: GPU_CHECK_PASSED
+    facts: { pytorch.version: "2.9.*", pytorch.cuda_build: "12.8*" }
+exclude: [ { variant: rocm644, visibility: masked } ]
+include: [ { image: torch, variant: cu128, visibility: nvidia-all, device: 7, expect: DEVICE_INDEX_INVALID } ]
+limits: { jobs: 4, per_host: 2, pull: 2, cell_timeout: 10m }
+"#;
+    let matrix = parse(source, "m.yaml").unwrap_or_else(|error| panic!("{error}"));
+    let plan = gpusweep::plan::plan(&matrix).unwrap();
+    // torch in three variants and ubuntu-rocm in one, four exposures each, less two excluded, plus one included.
+    assert_eq!((plan.cells.len(), plan.runnable().count()), (15, 8));
 }
 
 #[test]
