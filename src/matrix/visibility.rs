@@ -218,26 +218,28 @@ fn limiting(raw: &RawVisibility, grants: &mut Vec<Grant>) -> Parsed<()> {
     Ok(())
 }
 
+/// The limits that an engine knows.
+const ULIMITS: [&str; 15] = [
+    "as",
+    "core",
+    "cpu",
+    "data",
+    "fsize",
+    "locks",
+    "memlock",
+    "msgqueue",
+    "nice",
+    "nofile",
+    "nproc",
+    "rss",
+    "rtprio",
+    "sigpending",
+    "stack",
+];
+
 fn ulimit(name: &At<String>, value: &At<String>) -> Parsed<Grant> {
-    const NAMES: [&str; 15] = [
-        "as",
-        "core",
-        "cpu",
-        "data",
-        "fsize",
-        "locks",
-        "memlock",
-        "msgqueue",
-        "nice",
-        "nofile",
-        "nproc",
-        "rss",
-        "rtprio",
-        "sigpending",
-        "stack",
-    ];
-    if !NAMES.contains(&name.value.as_str()) {
-        return Err(Problem::unknown(name.place, "ulimit", &name.value, NAMES));
+    if !ULIMITS.contains(&name.value.as_str()) {
+        return Err(Problem::unknown(name.place, "ulimit", &name.value, ULIMITS));
     }
     let number = |text: &str| match text.trim() {
         "unlimited" => Some(-1),

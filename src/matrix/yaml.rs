@@ -82,19 +82,26 @@ fn explain(error: &Error, source: &str) -> Problem {
         Error::InvalidBooleanStrict { .. } | Error::InvalidScalar { ty: "boolean" | "bool", .. } => {
             said("expected `true` or `false`".to_owned(), "write `true` or `false`")
         }
+        other => of_yaml(other, place, source),
+    }
+}
+
+/// Errors of the document rather than of a value.
+fn of_yaml(error: &Error, place: Place, source: &str) -> Problem {
+    let said = |message: &str, hint: &str| Problem::new(place, message, hint);
+    match error {
         Error::MultipleDocuments { .. } => {
-            said("a second YAML document begins here".to_owned(), "give each matrix a file of its own")
+            said("a second YAML document begins here", "give each matrix a file of its own")
         }
         Error::UnknownAnchor { .. } => said(
-            "this alias names an anchor that is not there".to_owned(),
+            "this alias names an anchor that is not there",
             "define it above with `&NAME`, or put the value in quotes if it is no alias",
         ),
-        Error::UnsupportedTag { .. } => said(
-            "a matrix has no tags such as `!name`".to_owned(),
-            "remove the tag, or put the value in quotes",
-        ),
+        Error::UnsupportedTag { .. } => {
+            said("a matrix has no tags such as `!name`", "remove the tag, or put the value in quotes")
+        }
         Error::Budget { .. } => {
-            said("the document is larger than a matrix may be".to_owned(), "split it into several matrices")
+            said("the document is larger than a matrix may be", "split it into several matrices")
         }
         other => malformed(other, place, source),
     }
@@ -106,7 +113,9 @@ fn malformed(error: &Error, place: Place, source: &str) -> Problem {
         Error::ExternalMessage { msg, .. } | Error::Message { msg, .. } => msg.clone(),
         other => other.to_string(),
     };
-    let message = format!("not valid YAML: {}", text.lines().next().unwrap_or_default());
+    // The place stands before the message already.
+    let text = text.lines().next().unwrap_or_default();
+    let message = format!("not valid YAML: {}", text.split_once(" at line ").map_or(text, |(text, _)| text));
     let indents_with_tab = |line: &str| line.trim_start_matches(' ').starts_with('\t');
     let near = source.lines().skip(place.line.saturating_sub(2)).take(3);
     for (line, number) in near.zip(place.line.saturating_sub(1).max(1)..) {
