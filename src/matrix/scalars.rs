@@ -43,6 +43,19 @@ pub(super) fn name(text: &At<String>, what: &str) -> Parsed<String> {
     }
 }
 
+/// A name that becomes part of a path: that of the run folder.
+pub(super) fn folder_name(text: &At<String>, what: &str) -> Parsed<String> {
+    let name = name(text, what)?;
+    match name.chars().find(|c| matches!(c, '/' | ':')) {
+        None => Ok(name),
+        Some(bad) => Err(Problem::new(
+            text.place,
+            format!("`{name}` cannot be the name of {what}: it holds `{bad}`, and becomes part of a path"),
+            format!("use `-` instead: `{}`", name.replace(['/', ':'], "-")),
+        )),
+    }
+}
+
 /// A duration: `30s`, `1m30s`, or plain seconds.
 pub(super) fn duration(text: &At<String>) -> Parsed<Duration> {
     let problem = || {

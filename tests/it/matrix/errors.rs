@@ -140,6 +140,7 @@ fn documents_beyond_any_budget_are_refused_quickly() {
 fn names_twice_or_not_fit_to_be_one() {
     let whole = [
         "schema: gpusweep.matrix/1\nname: two words\nimages: []\n".to_owned(),
+        "schema: gpusweep.matrix/1\nname: team/base\nimages: []\n".to_owned(),
         format!("{HEAD}images: [{{ name: a, ref: a }}, {{ name: a, ref: b }}]\n"),
         format!("{HEAD}images: [{{ name: '', ref: a }}]\n"),
         format!("{HEAD}images: [{{ name: (host), ref: a }}]\n"),
