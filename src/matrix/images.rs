@@ -10,7 +10,7 @@ use super::meant::{Build, Image, NO_VARIANT};
 use super::placeholder::{Fault, Template};
 use super::raw::{RawImage, RawVariant};
 use super::{reference, scalars};
-use crate::model::Variant;
+use crate::model::{ImageRef, Variant};
 
 /// A variant and the texts that placeholders may ask for.
 struct Keyed<'a> {
@@ -43,7 +43,14 @@ pub(super) fn parse(
             Some(family) => scalars::name(family, "a family")?,
             None => name.clone(),
         };
-        parsed.push(Image { name, family, builds: builds(&image.value, template, keyed.as_deref())? });
+        let builds = builds(&image.value, template, keyed.as_deref())?
+            .into_iter()
+            .map(|(variant, reference)| Build {
+                variant,
+                image: ImageRef { name: name.clone(), reference, family: family.clone() },
+            })
+            .collect();
+        parsed.push(Image { name, family, builds });
     }
     let variants = match keyed {
         Some(keyed) => keyed.into_iter().map(|keyed| keyed.variant).collect(),
@@ -115,7 +122,12 @@ fn parse_variant<'a>(
     Ok(Keyed { variant, keys })
 }
 
-fn builds(image: &RawImage, template: &Template, variants: Option<&[Keyed<'_>]>) -> Parsed<Vec<Build>> {
+/// The variants that an image exists in, by their indices, and its reference in each.
+fn builds(
+    image: &RawImage,
+    template: &Template,
+    variants: Option<&[Keyed<'_>]>,
+) -> Parsed<Vec<(usize, String)>> {
     let reference = &image.reference;
     let Some(variants) = variants else {
         if let Some(fixed) = &image.variant {
@@ -133,7 +145,7 @@ fn builds(image: &RawImage, template: &Template, variants: Option<&[Keyed<'_>]>)
             ));
         }
         checked(reference, reference.value.clone(), None)?;
-        return Ok(vec![Build { variant: 0, reference: reference.value.clone() }]);
+        return Ok(vec![(0, reference.value.clone())]);
     };
     let fixed = image.variant.as_ref().map(|fixed| index_of(fixed, variants)).transpose()?;
     let indices = fixed.map_or(0..variants.len(), |index| index..index + 1);
@@ -147,7 +159,12 @@ fn index_of(fixed: &At<String>, variants: &[Keyed<'_>]) -> Parsed<usize> {
         .ok_or_else(|| Problem::unknown(fixed.place, "variant", &fixed.value, names()))
 }
 
-fn build(reference: &At<String>, template: &Template, index: usize, keyed: &Keyed<'_>) -> Parsed<Build> {
+fn build(
+    reference: &At<String>,
+    template: &Template,
+    index: usize,
+    keyed: &Keyed<'_>,
+) -> Parsed<(usize, String)> {
     let name = &keyed.variant.name;
     let value_of = |key: &str| {
         keyed.keys.iter().find(|(known, _)| known.value == key).map(|(_, value)| value.value.as_str())
@@ -161,7 +178,7 @@ fn build(reference: &At<String>, template: &Template, index: usize, keyed: &Keye
     })?;
     let variant = template.has_placeholder().then_some(name.as_str());
     checked(reference, filled.clone(), variant)?;
-    Ok(Build { variant: index, reference: filled })
+    Ok((index, filled))
 }
 
 fn checked(place: &At<String>, filled: String, variant: Option<&str>) -> Parsed<()> {
