@@ -60,7 +60,9 @@ pub(super) struct At<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<T>::deserialize(deserializer)?;
-        Ok(Self { value: spanned.value, place: spanned.referenced.into() })
+        // A user looks where an alias is used; the text itself stands where its anchor is.
+        let (used, written) = (Place::from(spanned.referenced), Place::from(spanned.defined));
+        Ok(Self { value: spanned.value, place: Place { line: used.line, column: used.column, ..written } })
     }
 }
 

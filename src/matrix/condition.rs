@@ -169,3 +169,31 @@ pub(super) fn bad_pattern(place: Place, text: &str, why: &str) -> Problem {
         "use `*`, `?`, `[…]` and `{a,b}`, and `\\` before any of them that is meant literally",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Pattern;
+
+    #[test]
+    fn patterns() {
+        let matches = |pattern: &str, value: &str| Pattern::parse(pattern).unwrap().matches(value);
+        assert!(matches("torch", "torch") && !matches("torch", "torch2"));
+        assert!(matches("team/*", "team/a/b") && matches("*", "") && matches("cu12?", "cu128"));
+        assert!(matches("{cu,rocm}*", "rocm72") && !matches("{cu,rocm}*", "cpu"));
+        assert!(matches("(host)", "(host)") && matches("[a-c]", "b") && matches("a\\*", "a*"));
+        assert!(!matches("TORCH*", "torch"));
+    }
+
+    #[test]
+    fn patterns_that_cannot_be_read() {
+        for pattern in ["[a", "{a", "a}", "[z-a]"] {
+            assert!(Pattern::parse(pattern).is_err(), "{pattern}");
+        }
+        assert!(Pattern::parse(&"?".repeat(257)).is_err());
+        // The longest ones still compile.
+        for part in ["[a-z]", "{a,b}", "?", "*", "é", "[!é]"] {
+            let pattern = part.repeat(256 / part.chars().count());
+            assert!(Pattern::parse(&pattern).is_ok(), "{pattern}");
+        }
+    }
+}

@@ -25,8 +25,13 @@ struct Details {
 }
 
 impl MatrixError {
-    pub(super) fn new(problem: Problem, file_name: &str, source: &str) -> Self {
-        let source_line = source.lines().nth(problem.place.line - 1).unwrap_or_default().to_owned();
+    pub(super) fn new(mut problem: Problem, file_name: &str, source: &str) -> Self {
+        problem.message = one_line(&problem.message);
+        problem.hint = one_line(&problem.hint);
+        let source_line = source.lines().nth(problem.place.line - 1).unwrap_or_default();
+        // One character for one character, so that the column still fits.
+        let shown = |c: char| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c };
+        let source_line = source_line.chars().map(shown).collect();
         Self(Box::new(Details { file: file_name.to_owned(), problem, source_line }))
     }
 
@@ -84,6 +89,23 @@ impl fmt::Display for MatrixError {
 
 impl std::error::Error for MatrixError {}
 
+/// Text from the file stands in messages: it must neither break their line nor command a terminal, nor fill the screen.
+fn one_line(text: &str) -> String {
+    const LIMIT: usize = 600;
+    let mut line = String::new();
+    for c in text.chars().take(LIMIT) {
+        if c.is_control() {
+            line.extend(c.escape_debug());
+        } else {
+            line.push(c);
+        }
+    }
+    if text.chars().nth(LIMIT).is_some() {
+        line.push('…');
+    }
+    line
+}
+
 /// What is wrong and where, before the file is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
@@ -113,22 +135,30 @@ impl Problem {
 
 /// The known name that is meant, else all of them.
 pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 24;
-    let mut known: Vec<&str> = known.into_iter().collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    nearest(name, &known).map_or_else(|| listing(&known), |meant| format!("did you mean `{meant}`?"))
+}
+
+/// The known name that a slip of the keyboard would turn into this one.
+pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = name.to_lowercase();
-    let distance = |candidate: &str| strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
-    let nearest = known.iter().map(|candidate| (distance(candidate), *candidate)).min();
-    if let Some((distance, candidate)) = nearest
-        && distance <= (name.chars().count() / 3).max(1)
-    {
-        return format!("did you mean `{candidate}`?");
+    let length = lower.chars().count();
+    // A name so long is no slip, and the distance takes time that grows with the product of both lengths.
+    if length > 100 {
+        return None;
     }
-    let more = known.len().saturating_sub(SHOWN);
-    known.truncate(SHOWN);
-    let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    match (known.is_empty(), more) {
-        (true, _) => "remove it: there is nothing that it could name".to_owned(),
-        (false, 0) => format!("use one of {list}"),
-        (false, more) => format!("use one of {list}, or {more} more"),
+    let distance = |candidate: &str| strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
+    let (distance, candidate) = known.iter().map(|candidate| (distance(candidate), *candidate)).min()?;
+    (distance < length && distance <= (length / 3).max(1)).then_some(candidate)
+}
+
+fn listing(known: &[&str]) -> String {
+    const SHOWN: usize = 32;
+    let quoted: Vec<String> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    match known.len() {
+        0 => "remove it: there is nothing that it could name".to_owned(),
+        1 => format!("use {}", quoted[0]),
+        2..=SHOWN => format!("use one of {}", quoted.join(", ")),
+        more => format!("use one of {}, or {} more", quoted.join(", "), more - SHOWN),
     }
 }

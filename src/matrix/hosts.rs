@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::at::{At, Place, Texts};
 use super::either::NameOr;
-use super::error::{Parsed, Problem, suggestion};
+use super::error::{Parsed, Problem, nearest};
 use super::images::duplicate;
 use super::raw::RawHost;
 use super::scalars;
@@ -126,16 +126,15 @@ fn endpoint(text: &At<String>) -> Parsed<Endpoint> {
         "host `{}` cannot be reached: this version reaches only the local engine and unix sockets",
         text.value
     );
-    let near = suggestion(&text.value, ["local", "host"]);
-    let hint = if near.starts_with("did you mean") {
-        near
-    } else if text.value.starts_with("ssh://") || text.value.starts_with("tcp://") {
-        "forward its socket with `ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST`, and give \
-         `unix:///tmp/engine.sock`"
-            .to_owned()
-    } else {
-        "give `local` or `unix:///path/to.sock`; for a docker context, run `docker context use NAME` and give `local`"
-            .to_owned()
+    let remote = text.value.starts_with("ssh://") || text.value.starts_with("tcp://");
+    let hint = match nearest(&text.value, &["local", "host"]) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None if remote => "forward its socket with `ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST`, and give \
+                           `unix:///tmp/engine.sock`"
+            .to_owned(),
+        None => "give `local` or `unix:///path/to.sock`; for a docker context, run `docker context use NAME` and give \
+                 `local`"
+            .to_owned(),
     };
     Err(Problem::new(text.place, message, hint))
 }

@@ -10,7 +10,7 @@ use super::meant::{Build, Image, NO_VARIANT};
 use super::placeholder::{Fault, Template};
 use super::raw::{RawImage, RawVariant};
 use super::{reference, scalars};
-use crate::model::Variant;
+use crate::model::{ImageRef, Variant};
 
 /// A variant and the texts that placeholders may ask for.
 struct Keyed<'a> {
@@ -43,7 +43,14 @@ pub(super) fn parse(
             Some(family) => scalars::name(family, "a family")?,
             None => name.clone(),
         };
-        parsed.push(Image { name, family, builds: builds(&image.value, template, keyed.as_deref())? });
+        let builds = builds(&image.value, template, keyed.as_deref())?
+            .into_iter()
+            .map(|(variant, reference)| Build {
+                variant,
+                image: ImageRef { name: name.clone(), reference, family: family.clone() },
+            })
+            .collect();
+        parsed.push(Image { name, family, builds });
     }
     let variants = match keyed {
         Some(keyed) => keyed.into_iter().map(|keyed| keyed.variant).collect(),
@@ -54,7 +61,11 @@ pub(super) fn parse(
 
 /// A name that an axis has already.
 pub(super) fn duplicate(place: Place, what: &str, name: &str) -> Problem {
-    Problem::new(place, format!("{what} `{name}` is there twice"), "give each a name of its own")
+    Problem::new(
+        place,
+        format!("{what} `{name}` is there twice"),
+        "remove one of the two, or give it another name",
+    )
 }
 
 fn template(image: &At<RawImage>) -> Parsed<Template> {
@@ -111,7 +122,12 @@ fn parse_variant<'a>(
     Ok(Keyed { variant, keys })
 }
 
-fn builds(image: &RawImage, template: &Template, variants: Option<&[Keyed<'_>]>) -> Parsed<Vec<Build>> {
+/// The variants that an image exists in, by their indices, and its reference in each.
+fn builds(
+    image: &RawImage,
+    template: &Template,
+    variants: Option<&[Keyed<'_>]>,
+) -> Parsed<Vec<(usize, String)>> {
     let reference = &image.reference;
     let Some(variants) = variants else {
         if let Some(fixed) = &image.variant {
@@ -129,7 +145,7 @@ fn builds(image: &RawImage, template: &Template, variants: Option<&[Keyed<'_>]>)
             ));
         }
         checked(reference, reference.value.clone(), None)?;
-        return Ok(vec![Build { variant: 0, reference: reference.value.clone() }]);
+        return Ok(vec![(0, reference.value.clone())]);
     };
     let fixed = image.variant.as_ref().map(|fixed| index_of(fixed, variants)).transpose()?;
     let indices = fixed.map_or(0..variants.len(), |index| index..index + 1);
@@ -143,7 +159,12 @@ fn index_of(fixed: &At<String>, variants: &[Keyed<'_>]) -> Parsed<usize> {
         .ok_or_else(|| Problem::unknown(fixed.place, "variant", &fixed.value, names()))
 }
 
-fn build(reference: &At<String>, template: &Template, index: usize, keyed: &Keyed<'_>) -> Parsed<Build> {
+fn build(
+    reference: &At<String>,
+    template: &Template,
+    index: usize,
+    keyed: &Keyed<'_>,
+) -> Parsed<(usize, String)> {
     let name = &keyed.variant.name;
     let value_of = |key: &str| {
         keyed.keys.iter().find(|(known, _)| known.value == key).map(|(_, value)| value.value.as_str())
@@ -157,13 +178,15 @@ fn build(reference: &At<String>, template: &Template, index: usize, keyed: &Keye
     })?;
     let variant = template.has_placeholder().then_some(name.as_str());
     checked(reference, filled.clone(), variant)?;
-    Ok(Build { variant: index, reference: filled })
+    Ok((index, filled))
 }
 
 fn checked(place: &At<String>, filled: String, variant: Option<&str>) -> Parsed<()> {
     reference::check(&filled).map_err(|why| {
         let by = variant.map(|name| format!(", filled in for variant `{name}`,")).unwrap_or_default();
-        let hint = if why.contains("upper-case") {
+        let hint = if why.contains("upper-case") && variant.is_some() {
+            "use lower case in the reference and in the variant's name, or fill in a key of it: `{variant.KEY}`".to_owned()
+        } else if why.contains("upper-case") {
             format!("write it in lower case: `{}`", filled.to_lowercase())
         } else if why.contains("scheme") {
             "write it without the scheme".to_owned()

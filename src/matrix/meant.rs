@@ -7,7 +7,7 @@ use std::time::Duration;
 use gpusweep_report::Probe;
 
 use super::condition::Condition;
-use crate::model::{Checks, Code, Device, Fact, Host, Limits, Variant, Visibility};
+use crate::model::{Checks, Code, Device, Fact, Host, ImageRef, Limits, Variant, Visibility};
 
 /// Name of the one variant of a matrix without `variants:`, and of a host's baseline.
 pub(crate) const NO_VARIANT: &str = "-";
@@ -56,8 +56,8 @@ pub(crate) struct Image {
 pub(crate) struct Build {
     /// Index into [`Matrix::variants`].
     pub(crate) variant: usize,
-    /// Reference, its placeholders filled in.
-    pub(crate) reference: String,
+    /// The image, the placeholders of its reference filled in.
+    pub(crate) image: ImageRef,
 }
 
 /// What the cells that match must yield.

@@ -35,5 +35,15 @@ pub use parse::{SCHEMA, parse};
 /// JSON Schema of a matrix, for editors.
 #[must_use]
 pub fn schema() -> schemars::Schema {
-    schemars::schema_for!(raw::RawMatrix)
+    use schemars::transform::{RecursiveTransform, Transform as _};
+
+    let mut schema = schemars::schema_for!(raw::RawMatrix);
+    // A key that may be left out has `null` for its default in the raw types, which an editor would offer as a value.
+    let without_null = |schema: &mut schemars::Schema| {
+        if schema.get("default").is_some_and(serde_json::Value::is_null) {
+            schema.remove("default");
+        }
+    };
+    RecursiveTransform(without_null).transform(&mut schema);
+    schema
 }

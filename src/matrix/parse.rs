@@ -43,7 +43,7 @@ fn matrix(raw: &RawMatrix, source: &str) -> Parsed<Matrix> {
             format!("write `schema: {SCHEMA}`"),
         ));
     }
-    let name = scalars::name(&raw.name, "a matrix")?;
+    let name = scalars::folder_name(&raw.name, "a matrix")?;
     let (images, variants) = images::parse(&raw.images, raw.variants.as_ref())?;
     let visibilities = visibility::parse(raw.visibility.as_ref(), source)?;
     let hosts = hosts::parse(raw.hosts.as_ref(), raw.backend.as_ref(), raw.placement.as_ref(), source)?;
@@ -128,7 +128,8 @@ pub(super) fn devices(texts: &Texts, source: &str) -> Parsed<Vec<Device>> {
     for item in &items {
         let device = scalars::device(item)?;
         if devices.contains(&device) {
-            return Err(images::duplicate(item.place, "device", &item.value));
+            let message = format!("device `{device}` is there twice");
+            return Err(Problem::new(item.place, message, "remove one of the two"));
         }
         devices.push(device);
     }

@@ -43,6 +43,19 @@ pub(super) fn name(text: &At<String>, what: &str) -> Parsed<String> {
     }
 }
 
+/// A name that becomes part of a path: that of the run folder.
+pub(super) fn folder_name(text: &At<String>, what: &str) -> Parsed<String> {
+    let name = name(text, what)?;
+    match name.chars().find(|c| matches!(c, '/' | ':')) {
+        None => Ok(name),
+        Some(bad) => Err(Problem::new(
+            text.place,
+            format!("`{name}` cannot be the name of {what}: it holds `{bad}`, and becomes part of a path"),
+            format!("use `-` instead: `{}`", name.replace(['/', ':'], "-")),
+        )),
+    }
+}
+
 /// A duration: `30s`, `1m30s`, or plain seconds.
 pub(super) fn duration(text: &At<String>) -> Parsed<Duration> {
     let problem = || {
@@ -131,7 +144,8 @@ pub(super) fn count(text: &At<String>, what: &str) -> Parsed<u32> {
 pub(super) fn device(text: &At<String>) -> Parsed<Device> {
     let problem = |hint: String| Problem::new(text.place, format!("`{}` is no device", text.value), hint);
     let plain = format!("give a GPU index from 0 to {MAX_DEVICE}, or `cpu`");
-    if let Some(index) = text.value.strip_prefix("cuda:").or_else(|| text.value.strip_prefix("gpu")) {
+    let index = ["cuda:", "hip:", "gpu"].into_iter().find_map(|prefix| text.value.strip_prefix(prefix));
+    if let Some(index) = index.filter(|index| index.parse::<u32>().is_ok()) {
         return Err(problem(format!("give the index alone: `{index}`")));
     }
     match text.value.parse() {
@@ -170,4 +184,70 @@ pub(super) fn python(text: &At<String>) -> Parsed<String> {
         ));
     }
     Ok(text.value.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::at::{At, Place};
+    use super::{bytes, count, device, duration, name};
+
+    fn at(text: &str) -> At<String> {
+        At { value: text.to_owned(), place: Place::START }
+    }
+
+    #[test]
+    fn durations() {
+        let milliseconds = |text: &str| duration(&at(text)).ok().map(|duration| duration.as_millis());
+        for (text, expected) in [
+            ("30", 30_000),
+            ("30s", 30_000),
+            ("1m30s", 90_000),
+            ("1m30", 90_000),
+            ("2h", 7_200_000),
+            ("250ms", 250),
+            ("0", 0),
+        ] {
+            assert_eq!(milliseconds(text), Some(expected), "{text}");
+        }
+        for text in ["", "s", "1.5s", "-1s", "1 s", "1d", "1S", "18446744073709551615h", "ms1"] {
+            assert_eq!(milliseconds(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        let size = |text: &str| bytes(&at(text)).ok();
+        for (text, expected) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("1b", 1),
+            ("1k", 1024),
+            ("64m", 64 << 20),
+            ("8G", 8 << 30),
+            ("1gb", 1 << 30),
+            ("1GiB", 1 << 30),
+            ("2t", 2 << 40),
+        ] {
+            assert_eq!(size(text), Some(expected), "{text}");
+        }
+        for text in ["", "g", "-1", "1.5g", "1 g", "1x", "9223372036854775808", "9999999t"] {
+            assert_eq!(size(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_devices_and_names() {
+        assert_eq!(count(&at("1"), "jobs").ok(), Some(1));
+        assert!(["0", "-1", "1.0", "100001", "x", ""].iter().all(|text| count(&at(text), "jobs").is_err()));
+        assert!(["0", "127", "cpu"].iter().all(|text| device(&at(text)).is_ok()));
+        assert!(["", "+1", "01", "128", "CPU", "all"].iter().all(|text| device(&at(text)).is_err()));
+        assert!(
+            ["a", "2.9", "team/torch:1", "größe", "a+b_c-d"].iter().all(|text| name(&at(text), "it").is_ok())
+        );
+        assert!(
+            ["", ".a", "-", "a b", "a=b", "a,b", "a*", "a\u{1b}[0m"]
+                .iter()
+                .all(|text| name(&at(text), "it").is_err())
+        );
+    }
 }

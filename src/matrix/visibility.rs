@@ -5,7 +5,7 @@ use super::either::NameOr;
 use super::error::{Parsed, Problem};
 use super::images::duplicate;
 use super::meant::BASELINE_VISIBILITY;
-use super::presets::{self, PRESETS};
+use super::presets::{self, PRESETS, Preset};
 use super::raw::RawVisibility;
 use super::{gpus, scalars};
 use crate::model::{Grant, Visibility};
@@ -16,7 +16,7 @@ pub(super) fn parse(
     source: &str,
 ) -> Parsed<Vec<Visibility>> {
     let Some(axis) = axis else {
-        return Ok(presets::find(presets::DEFAULT).map(|preset| preset.visibility()).into_iter().collect());
+        return Ok(presets::find(presets::DEFAULT).map(Preset::visibility).into_iter().collect());
     };
     if axis.value.is_empty() {
         let names: Vec<String> = PRESETS.iter().map(|preset| format!("`{}`", preset.name)).collect();
@@ -41,7 +41,7 @@ pub(super) fn parse(
 }
 
 fn preset(name: &At<String>) -> Parsed<Visibility> {
-    presets::find(&name.value).map(|preset| preset.visibility()).ok_or_else(|| {
+    presets::find(&name.value).map(Preset::visibility).ok_or_else(|| {
         let known = PRESETS.iter().map(|preset| preset.name);
         Problem::unknown(name.place, "visibility preset", &name.value, known)
     })
@@ -153,7 +153,10 @@ fn device_node(text: &At<String>) -> Parsed<Grant> {
     }
     let once = |letter: char| permissions.matches(letter).count() <= 1;
     if permissions.is_empty() || !permissions.chars().all(|c| "rwm".contains(c) && once(c)) {
-        return Err(problem("its permissions are none", "give any of `r`, `w` and `m` after the colon"));
+        return Err(problem(
+            "what follows the colon are no permissions",
+            "give any of `r`, `w` and `m` there",
+        ));
     }
     Ok(Grant::DeviceNode { path: path.to_owned(), permissions: permissions.to_owned() })
 }
@@ -215,26 +218,28 @@ fn limiting(raw: &RawVisibility, grants: &mut Vec<Grant>) -> Parsed<()> {
     Ok(())
 }
 
+/// The limits that an engine knows.
+const ULIMITS: [&str; 15] = [
+    "as",
+    "core",
+    "cpu",
+    "data",
+    "fsize",
+    "locks",
+    "memlock",
+    "msgqueue",
+    "nice",
+    "nofile",
+    "nproc",
+    "rss",
+    "rtprio",
+    "sigpending",
+    "stack",
+];
+
 fn ulimit(name: &At<String>, value: &At<String>) -> Parsed<Grant> {
-    const NAMES: [&str; 15] = [
-        "as",
-        "core",
-        "cpu",
-        "data",
-        "fsize",
-        "locks",
-        "memlock",
-        "msgqueue",
-        "nice",
-        "nofile",
-        "nproc",
-        "rss",
-        "rtprio",
-        "sigpending",
-        "stack",
-    ];
-    if !NAMES.contains(&name.value.as_str()) {
-        return Err(Problem::unknown(name.place, "ulimit", &name.value, NAMES));
+    if !ULIMITS.contains(&name.value.as_str()) {
+        return Err(Problem::unknown(name.place, "ulimit", &name.value, ULIMITS));
     }
     let number = |text: &str| match text.trim() {
         "unlimited" => Some(-1),

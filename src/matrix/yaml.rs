@@ -70,7 +70,7 @@ fn explain(error: &Error, source: &str) -> Problem {
             said(format!("`{}` is given twice", key.as_deref().unwrap_or("this key")), "keep one of the two")
         }
         Error::SerdeInvalidType { unexpected, expected, .. } => {
-            said(format!("expected {expected}, found {}", plain(unexpected)), "correct the value's form")
+            said(format!("expected {expected}, found {}", plain(unexpected)), form(expected).1)
         }
         Error::Unexpected { expected, .. } => {
             let (expected, hint) = form(expected);
@@ -82,11 +82,26 @@ fn explain(error: &Error, source: &str) -> Problem {
         Error::InvalidBooleanStrict { .. } | Error::InvalidScalar { ty: "boolean" | "bool", .. } => {
             said("expected `true` or `false`".to_owned(), "write `true` or `false`")
         }
+        other => of_yaml(other, place, source),
+    }
+}
+
+/// Errors of the document rather than of a value.
+fn of_yaml(error: &Error, place: Place, source: &str) -> Problem {
+    let said = |message: &str, hint: &str| Problem::new(place, message, hint);
+    match error {
         Error::MultipleDocuments { .. } => {
-            said("a second YAML document begins here".to_owned(), "give each matrix a file of its own")
+            said("a second YAML document begins here", "give each matrix a file of its own")
+        }
+        Error::UnknownAnchor { .. } => said(
+            "this alias names an anchor that is not there",
+            "define it above with `&NAME`, or put the value in quotes if it is no alias",
+        ),
+        Error::UnsupportedTag { .. } => {
+            said("a matrix has no tags such as `!name`", "remove the tag, or put the value in quotes")
         }
         Error::Budget { .. } => {
-            said("the document is larger than a matrix may be".to_owned(), "split it into several matrices")
+            said("the document is larger than a matrix may be", "split it into several matrices")
         }
         other => malformed(other, place, source),
     }
@@ -98,9 +113,11 @@ fn malformed(error: &Error, place: Place, source: &str) -> Problem {
         Error::ExternalMessage { msg, .. } | Error::Message { msg, .. } => msg.clone(),
         other => other.to_string(),
     };
-    let message = format!("not valid YAML: {}", text.lines().next().unwrap_or_default());
+    // The place stands before the message already.
+    let text = text.lines().next().unwrap_or_default();
+    let message = format!("not valid YAML: {}", text.split_once(" at line ").map_or(text, |(text, _)| text));
     let indents_with_tab = |line: &str| line.trim_start_matches(' ').starts_with('\t');
-    let near = source.lines().skip(place.line.saturating_sub(2)).take(2);
+    let near = source.lines().skip(place.line.saturating_sub(2)).take(3);
     for (line, number) in near.zip(place.line.saturating_sub(1).max(1)..) {
         if indents_with_tab(line) {
             let column = line.chars().take_while(|c| *c == ' ').count() + 1;
@@ -151,6 +168,11 @@ fn form(expected: &str) -> (&str, &'static str) {
         }
         "map start" | "mapping start" => ("a map", "write it as `key: value`, one a line"),
         "string scalar" | "scalar" => ("a single value", "write one value, without brackets or keys"),
+        "a name, or a map" => (expected, "write a name, or a map with `name: …`"),
+        "a value, or a list of values" => (expected, "write one value, or several as `[a, b]`"),
+        "a code, a list of codes, or a map with `code` and `facts`" => {
+            (expected, "write `CODE`, `[CODE, CODE]`, or `{ code: …, facts: … }`")
+        }
         other => (other, "correct the value's form"),
     }
 }

@@ -3,6 +3,7 @@
 //! Entry point: [`plan()`].
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use super::{Plan, PlannedCell, RunLimits, SCHEMA, expect, prune};
 use crate::matrix::{BASELINE_IMAGE, BASELINE_VISIBILITY, Coordinates, Include, Matrix, NO_VARIANT};
@@ -53,7 +54,7 @@ pub fn plan(matrix: &Matrix) -> Result<Plan, PlanError> {
 
 /// One point of the product.
 pub(super) struct Combination<'a> {
-    pub(super) image: ImageRef,
+    pub(super) image: &'a ImageRef,
     pub(super) variant: &'a Variant,
     pub(super) visibility: &'a Visibility,
     pub(super) host: &'a Host,
@@ -63,7 +64,7 @@ pub(super) struct Combination<'a> {
 
 impl<'a> Combination<'a> {
     fn new(
-        image: ImageRef,
+        image: &'a ImageRef,
         variant: &'a Variant,
         visibility: &'a Visibility,
         host: &'a Host,
@@ -157,22 +158,15 @@ fn docker_hosts(matrix: &Matrix) -> impl Iterator<Item = &Host> + Clone {
 }
 
 fn product(matrix: &Matrix) -> impl Iterator<Item = Combination<'_>> {
-    matrix.images.iter().flat_map(move |image| {
-        image.builds.iter().flat_map(move |build| {
-            let reference = ImageRef {
-                name: image.name.clone(),
-                reference: build.reference.clone(),
-                family: image.family.clone(),
-            };
-            let variant = &matrix.variants[build.variant];
-            across(reference, variant, &matrix.visibilities, docker_hosts(matrix), &matrix.devices)
-        })
+    matrix.images.iter().flat_map(|image| &image.builds).flat_map(|build| {
+        let variant = &matrix.variants[build.variant];
+        across(&build.image, variant, &matrix.visibilities, docker_hosts(matrix), &matrix.devices)
     })
 }
 
 /// Visibility × host × device of one image in one variant.
 fn across<'a>(
-    image: ImageRef,
+    image: &'a ImageRef,
     variant: &'a Variant,
     visibilities: &'a [Visibility],
     hosts: impl Iterator<Item = &'a Host> + Clone + 'a,
@@ -181,27 +175,28 @@ fn across<'a>(
     let places =
         visibilities.iter().flat_map(move |visibility| hosts.clone().map(move |host| (visibility, host)));
     places.flat_map(move |(visibility, host)| {
-        let image = image.clone();
-        devices.iter().map(move |device| Combination::new(image.clone(), variant, visibility, host, *device))
+        devices.iter().map(|device| Combination::new(image, variant, visibility, host, *device))
     })
 }
 
-static BASELINE_VARIANT: std::sync::LazyLock<Variant> =
-    std::sync::LazyLock::new(|| Variant { name: NO_VARIANT.to_owned(), stack: None, toolkit: None });
-static BASELINE: std::sync::LazyLock<Visibility> =
-    std::sync::LazyLock::new(|| Visibility { name: BASELINE_VISIBILITY.to_owned(), grants: Vec::new() });
+static BASELINE_REF: LazyLock<ImageRef> = LazyLock::new(|| ImageRef {
+    name: BASELINE_IMAGE.to_owned(),
+    reference: String::new(),
+    family: BASELINE_IMAGE.to_owned(),
+});
+static BASELINE_VARIANT: LazyLock<Variant> =
+    LazyLock::new(|| Variant { name: NO_VARIANT.to_owned(), stack: None, toolkit: None });
+static BASELINE_EXPOSURE: LazyLock<Visibility> =
+    LazyLock::new(|| Visibility { name: BASELINE_VISIBILITY.to_owned(), grants: Vec::new() });
 
 /// The cells of hosts without containers, which have neither images nor ways of exposure: one for each device.
 fn baselines(matrix: &Matrix) -> impl Iterator<Item = Combination<'_>> {
     let hosts = matrix.hosts.iter().filter(|host| host.backend == BackendKind::Host);
-    let image = || ImageRef {
-        name: BASELINE_IMAGE.to_owned(),
-        reference: String::new(),
-        family: BASELINE_IMAGE.to_owned(),
-    };
     hosts.flat_map(move |host| {
         let devices = matrix.devices.iter();
-        devices.map(move |device| Combination::new(image(), &BASELINE_VARIANT, &BASELINE, host, *device))
+        devices.map(move |device| {
+            Combination::new(&BASELINE_REF, &BASELINE_VARIANT, &BASELINE_EXPOSURE, host, *device)
+        })
     })
 }
 
@@ -213,12 +208,7 @@ fn included<'a>(include: &'a Include, matrix: &'a Matrix) -> impl Iterator<Item 
     let devices = include.devices.as_ref().unwrap_or(&matrix.devices);
     let only = include.host.map(|index| &matrix.hosts[index]);
     builds.flat_map(move |build| {
-        let reference = ImageRef {
-            name: image.name.clone(),
-            reference: build.reference.clone(),
-            family: image.family.clone(),
-        };
         let hosts = docker_hosts(matrix).filter(move |host| only.is_none_or(|only| only.name == host.name));
-        across(reference, &matrix.variants[build.variant], visibilities, hosts, devices)
+        across(&build.image, &matrix.variants[build.variant], visibilities, hosts, devices)
     })
 }

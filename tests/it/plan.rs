@@ -216,3 +216,80 @@ fn a_plan_survives_its_file() {
         assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
     }
 }
+
+#[test]
+fn exposures_become_the_grants_that_docker_run_would_ask_for() {
+    let plan = planned(&format!(
+        "{HEAD}images: [{{ name: a, ref: a }}]
+visibility:
+  - none
+  - nvidia-all
+  - nvidia-0
+  - nvidia-cdi
+  - nvidia-runtime
+  - amd-all
+  - amd-no-group
+  - amd-cdi
+  - amd-runtime
+  - {{ name: plain }}
+  - {{ name: two, gpus: 'device=0,1' }}
+  - name: everything
+    gpus: driver=amd,count=2
+    cdi: nvidia.com/gpu=0
+    runtime: crun
+    devices: [/dev/kfd, '/dev/dri:rw', amd.com/gpu=1]
+    groups: [44, host]
+    env: {{ CUDA_VISIBLE_DEVICES: '', HIP_VISIBLE_DEVICES: 0, HSA_OVERRIDE_GFX_VERSION: 9.40, FLAG: true }}
+    shm_size: 8g
+    ipc: host
+    ulimits: {{ memlock: -1, nofile: '1024:4096', stack: 67108864 }}
+    security: seccomp=unconfined
+    privileged: true
+"
+    ));
+    let lines: Vec<String> = plan
+        .cells
+        .iter()
+        .map(|planned| {
+            let grants =
+                planned.cell.visibility.grants.iter().map(|grant| serde_json::to_string(grant).unwrap());
+            format!("{}\n  {}", planned.cell.visibility.name, grants.collect::<Vec<_>>().join("\n  "))
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn bounds_and_checks_arrive_in_every_cell() {
+    let plan = planned(&format!(
+        "{HEAD}images: [{{ name: a, ref: a }}]
+hosts: [{{ name: h, endpoint: 'unix:///run/h.sock', stacks: [cuda, cpu], slots: 3 }}]
+checks: {{ device: cpu, timeout: 1m30s, probe: libtorch, host_check: true, python: /opt/venv/bin/python }}
+limits: {{ jobs: 4, per_host: 2, pull: 1, cell_timeout: 1h, memory: 512m }}
+"
+    ));
+    insta::assert_json_snapshot!(plan);
+}
+
+/// Time is bounded far above what is needed, since tests run unoptimised and beside others.
+#[test]
+fn a_hundred_thousand_cells_take_seconds_at_most() {
+    let images: Vec<String> =
+        (0..1000).map(|n| format!("  - {{ name: image-{n}, ref: 'r/i{n}:{{variant}}' }}\n")).collect();
+    let variants: Vec<String> = (0..10).map(|n| format!("  v{n}: {{ stack: cuda }}\n")).collect();
+    let rules: Vec<String> = (0..10)
+        .map(|n| format!("  - {{ when: {{ image: 'image-{n}*', variant: v{n} }}, code: TIMEOUT }}\n"))
+        .collect();
+    let source = format!(
+        "{HEAD}images:\n{}variants:\n{}visibility: [none, nvidia-all, amd-all, nvidia-0, amd-cdi]\n\
+         hosts: [local, 'unix:///run/b.sock']\nexpect:\n{}",
+        images.concat(),
+        variants.concat(),
+        rules.concat(),
+    );
+    let started = std::time::Instant::now();
+    let plan = planned(&source);
+    println!("{} cells in {:?}", plan.cells.len(), started.elapsed());
+    assert_eq!(plan.cells.len(), 100_000);
+    assert!(started.elapsed() < std::time::Duration::from_secs(60));
+}
