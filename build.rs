@@ -32,7 +32,7 @@ fn build_checker() -> PathBuf {
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         // It is carried into every container: its size counts more than its speed.
         .envs([("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s"), ("CARGO_PROFILE_RELEASE_LTO", "fat")])
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1");
+        .envs([("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"), ("CARGO_PROFILE_RELEASE_PANIC", "abort")]);
     // The outer build's own settings would change or break the inner one: clippy's driver, flags of sanitizers.
     for name in ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET"]
     {

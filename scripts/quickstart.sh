@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/install-deps.sh --for quickstart
-cargo build --release
+# Not the release profile: a first look should not wait for the optimizer, and sweeps wait for the engine anyway.
+cargo build
 
 # Without an engine the sweep still ends with a table: its cells are blocked, and this machine's own check is shown.
 if docker version > /dev/null 2>&1; then
@@ -14,4 +15,4 @@ else
   echo "no Docker Engine answers: the cells will be blocked" >&2
 fi
 
-exec cargo run --release --quiet -- run matrices/quickstart.yaml "$@"
+exec cargo run --quiet -- run matrices/quickstart.yaml "$@"
