@@ -14,4 +14,4 @@ pub use code::{CellCode, Code};
 pub use fact::{Fact, FactValue};
 pub use host::{BackendKind, Endpoint, Host};
 pub use observation::{Applied, Fault, FaultKind, KillReason, Observation, Phase};
-pub use visibility::{Grant, VISIBILITY_VARIABLES, Vendor, Visibility};
+pub use visibility::{Grant, Vendor, Visibility};

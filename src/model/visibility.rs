@@ -148,15 +148,3 @@ impl Visibility {
         self.grants.contains(&Grant::Privileged)
     }
 }
-
-/// The variables that decide which GPUs a process sees: the only ones whose values may stand in reports and tables.
-pub const VISIBILITY_VARIABLES: [&str; 8] = [
-    "CUDA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-    "NVIDIA_VISIBLE_DEVICES",
-    "NVIDIA_DRIVER_CAPABILITIES",
-    "AMD_VISIBLE_DEVICES",
-    "HSA_OVERRIDE_GFX_VERSION",
-];

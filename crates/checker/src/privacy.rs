@@ -7,9 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use gpusweep_report::one_line;
-
-use crate::exposure::VARIABLES;
+use gpusweep_report::{VISIBILITY_VARIABLES, one_line};
 
 /// Variables whose values are the same everywhere, or too common to be taken out of a sentence.
 const COMMON: [&str; 8] =
@@ -65,7 +63,7 @@ impl Private {
 }
 
 fn is_common(name: &str) -> bool {
-    COMMON.contains(&name) || name.starts_with("LC_") || VARIABLES.contains(&name)
+    COMMON.contains(&name) || name.starts_with("LC_") || VISIBILITY_VARIABLES.contains(&name)
 }
 
 /// A message may quote one line of a longer value, or one entry of a list of folders. Numbers and versions are no

@@ -280,6 +280,18 @@ pub struct Exposure {
     pub kfd_gpu_nodes: Option<u32>,
 }
 
+/// The variables that decide which GPUs a process sees: the only ones whose values may stand in reports.
+pub const VISIBILITY_VARIABLES: [&str; 8] = [
+    "CUDA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "AMD_VISIBLE_DEVICES",
+    "HSA_OVERRIDE_GFX_VERSION",
+];
+
 /// One device node and what opening it said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

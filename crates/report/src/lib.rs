@@ -11,7 +11,7 @@ mod validate;
 pub use code::{Code, UnknownCode};
 pub use document::{
     Cause, Check, Device, Execution, Exposure, FirstError, HostCheck, Library, Node, Outcome, Probe, Pytorch,
-    Report, Request, Runtime, SCHEMA, Stage, Status,
+    Report, Request, Runtime, SCHEMA, Stage, Status, VISIBILITY_VARIABLES,
 };
 pub use sanitize::{MESSAGE_LIMIT, one_line};
 pub use validate::{Invalid, MAX_BYTES};

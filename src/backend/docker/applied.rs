@@ -1,10 +1,11 @@
 //! What the engine's inspect says it set: the middle one of requested, applied, observed.
 
 use bollard::models::{ContainerInspectResponse, HostConfig};
+use gpusweep_report::VISIBILITY_VARIABLES;
 use serde_json::{Map, Value, json};
 
 use super::image::Image;
-use crate::model::{Applied, VISIBILITY_VARIABLES};
+use crate::model::Applied;
 
 /// Settings that bear on exposure; those that the engine left empty are absent.
 pub(super) fn applied(found: ContainerInspectResponse, image: &Image) -> Applied {

@@ -4,6 +4,7 @@
 //! prints; both match on every grant, so a new one cannot be forgotten in either.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use bollard::models::{
     ContainerCreateBody, DeviceMapping, DeviceRequest, HealthConfig, HostConfig, HostConfigLogConfig,
@@ -41,10 +42,12 @@ pub(super) fn container(cell: &Cell, run: &str, volume: &str) -> ContainerCreate
 /// What every cell is denied, whatever it is granted.
 fn confined(cell: &Cell, volume: &str) -> HostConfig {
     let memory = cell.limits.memory.and_then(|bytes| i64::try_from(bytes).ok());
+    // A privileged container with its capabilities dropped would be neither one thing nor the other.
+    let confined = !cell.visibility.privileged();
     HostConfig {
         network_mode: Some("none".into()),
-        cap_drop: Some(vec!["ALL".into()]),
-        security_opt: Some(vec!["no-new-privileges".into()]),
+        cap_drop: confined.then(|| vec!["ALL".into()]),
+        security_opt: confined.then(|| vec!["no-new-privileges".into()]),
         pids_limit: Some(PIDS),
         memory,
         // Without this the container may swap as much again, and a limit is none.
@@ -59,38 +62,17 @@ fn confined(cell: &Cell, volume: &str) -> HostConfig {
 fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
     match grant {
         Grant::DeviceRequest { driver, count, ids, capabilities } => {
-            let mut wanted = capabilities.clone();
-            if !wanted.iter().any(|name| name == "gpu") {
-                wanted.push("gpu".into());
-            }
-            push(
-                &mut host.device_requests,
-                DeviceRequest {
-                    driver: Some(driver.clone()),
-                    count: Some(*count),
-                    device_ids: (!ids.is_empty()).then(|| ids.clone()),
-                    capabilities: Some(vec![wanted]),
-                    options: Some(HashMap::new()),
-                },
-            );
+            push(&mut host.device_requests, device_request(driver, *count, ids, capabilities));
         }
-        Grant::Cdi(name) => push(
-            &mut host.device_requests,
-            DeviceRequest {
-                driver: Some("cdi".into()),
-                count: Some(0),
-                device_ids: Some(vec![name.clone()]),
-                ..DeviceRequest::default()
-            },
-        ),
-        Grant::DeviceNode { path, permissions } => push(
-            &mut host.devices,
-            DeviceMapping {
+        Grant::Cdi(name) => push(&mut host.device_requests, cdi(name)),
+        Grant::DeviceNode { path, permissions } => {
+            let mapping = DeviceMapping {
                 path_on_host: Some(path.clone()),
                 path_in_container: Some(path.clone()),
                 cgroup_permissions: Some(permissions.clone()),
-            },
-        ),
+            };
+            push(&mut host.devices, mapping);
+        }
         Grant::Runtime(name) => host.runtime = Some(name.clone()),
         Grant::Env { name, value } => env.push(format!("{name}={value}")),
         Grant::Group(gid) => push(&mut host.group_add, gid.to_string()),
@@ -99,17 +81,37 @@ fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
         }
         Grant::ShmSize(bytes) => host.shm_size = i64::try_from(*bytes).ok(),
         Grant::Ipc(mode) => host.ipc_mode = Some(mode.clone()),
-        Grant::Ulimit { name, soft, hard } => push(
-            &mut host.ulimits,
-            ResourcesUlimits { name: Some(name.clone()), soft: Some(*soft), hard: Some(*hard) },
-        ),
-        Grant::Security(option) => push(&mut host.security_opt, security(option)),
-        Grant::Privileged => {
-            host.privileged = Some(true);
-            // A privileged container with its capabilities dropped would be neither one thing nor the other.
-            host.cap_drop = None;
-            host.security_opt = None;
+        Grant::Ulimit { name, soft, hard } => {
+            let limit = ResourcesUlimits { name: Some(name.clone()), soft: Some(*soft), hard: Some(*hard) };
+            push(&mut host.ulimits, limit);
         }
+        Grant::Security(option) => push(&mut host.security_opt, security(option)),
+        Grant::Privileged => host.privileged = Some(true),
+    }
+}
+
+/// What the client makes of `--gpus`: the capability `gpu` is always among those asked for.
+fn device_request(driver: &str, count: i64, ids: &[String], capabilities: &[String]) -> DeviceRequest {
+    let mut wanted = capabilities.to_vec();
+    if !wanted.iter().any(|name| name == "gpu") {
+        wanted.push("gpu".into());
+    }
+    DeviceRequest {
+        driver: Some(driver.to_owned()),
+        count: Some(count),
+        device_ids: (!ids.is_empty()).then(|| ids.to_vec()),
+        capabilities: Some(vec![wanted]),
+        options: Some(HashMap::new()),
+    }
+}
+
+/// What the client makes of `--device` with a CDI name.
+fn cdi(name: &str) -> DeviceRequest {
+    DeviceRequest {
+        driver: Some("cdi".into()),
+        count: Some(0),
+        device_ids: Some(vec![name.to_owned()]),
+        ..DeviceRequest::default()
     }
 }
 
@@ -129,8 +131,13 @@ fn push<T>(list: &mut Option<Vec<T>>, item: T) {
 /// Numeric groups that own this machine's AMD device nodes, in order and once each; none where there are no nodes.
 pub(super) fn host_groups() -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;
-    let rendering = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten().map(|entry| entry.path());
-    let nodes = std::iter::once("/dev/kfd".into()).chain(rendering);
+    let entries = std::fs::read_dir("/dev/dri").into_iter().flatten().flatten().map(|entry| entry.path());
+    // Beside the nodes there are folders of links to them.
+    let is_node = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("render") || name.starts_with("card")
+    };
+    let nodes = std::iter::once("/dev/kfd".into()).chain(entries.filter(is_node));
     let mut groups: Vec<u32> =
         nodes.filter_map(|node| std::fs::metadata(node).ok()).map(|meta| meta.gid()).collect();
     groups.sort_unstable();
@@ -159,4 +166,54 @@ pub(in crate::backend) fn checker_arguments(cell: &Cell) -> Vec<String> {
         arguments.extend(["--python".to_owned(), python.clone()]);
     }
     arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::{CellParts, Visibility};
+    use crate::testing;
+
+    fn sent(grants: Vec<Grant>) -> Value {
+        let parts = CellParts {
+            visibility: Visibility { name: "it".into(), grants },
+            ..testing::parts("it", "it", &[])
+        };
+        serde_json::to_value(container(&Cell::new(parts), "run", "volume").host_config).unwrap()
+    }
+
+    /// The expected values are what Docker's own client was seen to send.
+    #[test]
+    fn exposures_are_sent_as_the_docker_client_sends_them() {
+        let request = |driver: &str, count: i64, ids: &[&str], capabilities: &[&str]| {
+            let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+            let grant = Grant::DeviceRequest {
+                driver: driver.into(),
+                count,
+                ids: owned(ids),
+                capabilities: owned(capabilities),
+            };
+            sent(vec![grant])["DeviceRequests"][0].clone()
+        };
+        let all = json!({ "Driver": "", "Count": -1, "Capabilities": [["gpu"]], "Options": {} });
+        assert_eq!(request("", -1, &[], &[]), all);
+        let two = request("", 0, &["0", "1"], &["compute", "utility"]);
+        assert_eq!((&two["Count"], &two["DeviceIDs"]), (&json!(0), &json!(["0", "1"])));
+        assert_eq!(two["Capabilities"], json!([["compute", "utility", "gpu"]]));
+        let named = sent(vec![Grant::Cdi("nvidia.com/gpu=all".into())]);
+        let cdi = json!({ "Driver": "cdi", "Count": 0, "DeviceIDs": ["nvidia.com/gpu=all"] });
+        assert_eq!(named["DeviceRequests"][0], cdi);
+    }
+
+    #[test]
+    fn a_privileged_cell_keeps_its_own_security_options() {
+        let options = vec![Grant::Security("label=disable".into()), Grant::Privileged];
+        let host = sent(options);
+        assert_eq!(host["Privileged"], true);
+        assert_eq!(host["SecurityOpt"], json!(["label=disable"]));
+        assert_eq!(host["CapDrop"], Value::Null);
+        assert_eq!(sent(Vec::new())["CapDrop"], json!(["ALL"]));
+    }
 }

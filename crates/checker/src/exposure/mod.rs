@@ -16,8 +16,6 @@ use std::time::Duration;
 
 use gpusweep_report::Exposure;
 
-pub(crate) use variables::VARIABLES;
-
 /// Looks at everything, or gives up: a driver can block an open for ever, and the check has to go on.
 pub(crate) fn look(limit: Duration) -> Option<Exposure> {
     let (sender, receiver) = mpsc::channel();

@@ -4,24 +4,15 @@
 
 use std::collections::BTreeMap;
 
-/// Unset and set-and-empty differ: the latter hides every device.
-pub(crate) const VARIABLES: [&str; 8] = [
-    "CUDA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES",
-    "ROCR_VISIBLE_DEVICES",
-    "GPU_DEVICE_ORDINAL",
-    "NVIDIA_VISIBLE_DEVICES",
-    "NVIDIA_DRIVER_CAPABILITIES",
-    "AMD_VISIBLE_DEVICES",
-    "HSA_OVERRIDE_GFX_VERSION",
-];
+use gpusweep_report::VISIBILITY_VARIABLES;
 
 /// The longest value told.
 const MAX_VALUE: usize = 256;
 
+/// Unset and set-and-empty differ: the latter hides every device.
 pub(super) fn variables() -> BTreeMap<String, Option<String>> {
     let value = |name: &str| std::env::var_os(name).map(|value| plain(&value.to_string_lossy()));
-    VARIABLES.iter().map(|name| ((*name).to_owned(), value(name))).collect()
+    VISIBILITY_VARIABLES.iter().map(|name| ((*name).to_owned(), value(name))).collect()
 }
 
 /// Quotes and blanks stay, as they can be the fault; control characters and identifiers of devices do not.
