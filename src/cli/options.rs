@@ -64,7 +64,7 @@ pub(super) struct MatrixOptions {
 pub(super) struct RunOptions {
     #[command(flatten)]
     pub(super) matrix: MatrixOptions,
-    /// Run folder; must not exist [default: runs/<utc-time>-<name>]
+    /// Run folder; must not exist [default: runs/UTC-TIME-NAME]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     /// Cells at a time in all [default: twice the engine's processors on each host]

@@ -1,6 +1,6 @@
 //! Folds the facts of a run into one row per planned cell.
 //!
-//! Main types: [`Ledger`], which refuses facts that cannot follow one another, and the pure functions [`verdict`] and
+//! Main types: [`Ledger`], which refuses facts that cannot follow one another, and the pure functions [`verdict()`] and
 //! [`code`], which judge one observation. Nothing here knows why something failed: that is `diagnose`'s business.
 
 mod error;

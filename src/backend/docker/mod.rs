@@ -1,6 +1,6 @@
 //! Cells as containers of a Docker engine.
 //!
-//! Main type: [`DockerBackend`]. Each file has one step: find the engine ([`endpoint`], `engine`), get the image
+//! Main type: [`DockerBackend`]. Each file has one step: find the engine (`endpoint`, `engine`), get the image
 //! (`image`), deliver the checker (`deliver`), say what a container is made of (`lower`, and `line` for people), run it
 //! (`attempt`), understand refusals (`refusal`), and remove what is left (`clean`).
 
