@@ -15,7 +15,7 @@ EOF
 group=quickstart require_docker=no
 while [ $# -gt 0 ]; do
   case $1 in
-    --for) group=${2:-}; shift ;;
+    --for) group=${2:-}; shift $(($# > 1)) ;;
     --require-docker) require_docker=yes ;;
     -h | --help) usage; exit ;;
     *) echo "error: unknown argument '$1' (see --help)" >&2; exit 2 ;;

@@ -32,6 +32,20 @@ pub enum Mode {
     Quiet,
 }
 
+/// Says something beside the view without spoiling it.
+#[derive(Clone)]
+pub struct Voice(Option<ProgressBar>);
+
+impl Voice {
+    /// Says one line on stderr. A stderr that cannot be written to is no reason to stop.
+    pub fn say(&self, line: &str) {
+        match &self.0 {
+            Some(bar) => bar.println(line),
+            None => drop(writeln!(std::io::stderr(), "{line}")),
+        }
+    }
+}
+
 /// The live view.
 pub struct Progress {
     sink: Sink,
@@ -75,6 +89,15 @@ impl Progress {
 
     const fn of(sink: Sink) -> Self {
         Self { sink, running: BTreeMap::new() }
+    }
+
+    /// For those who have something to say while the view is up.
+    #[must_use]
+    pub fn voice(&self) -> Voice {
+        match &self.sink {
+            Sink::Bar(bar) => Voice(Some(bar.clone())),
+            Sink::Lines(_) | Sink::Quiet => Voice(None),
+        }
     }
 
     /// Shows what just happened. `ledger` must have taken the event in.

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use super::Outcome;
 use super::failure::Failure;
 use super::options::CleanOptions;
+use super::terminal::say;
 use crate::backend::docker::{self, Cleaned};
 use crate::exit::Exit;
 use crate::model::Endpoint;
@@ -25,7 +26,7 @@ pub(super) fn clean(options: &CleanOptions) -> Outcome {
             }
             Err(fault) => {
                 failed = true;
-                eprintln!("error: {host}: {}", fault.message);
+                say(&format!("error: {host}: {}", fault.message));
             }
         }
     }
@@ -51,16 +52,16 @@ fn tell(host: &str, cleaned: &Cleaned) -> Result<(), Failure> {
         writeln!(out, "removed {name}")?;
     }
     for name in &cleaned.in_use {
-        eprintln!("left {name}: its sweep is still at work; --force removes it all the same");
+        say(&format!("left {name}: its sweep is still at work; --force removes it all the same"));
     }
     for problem in &cleaned.failed {
-        eprintln!("error: {problem}");
+        say(&format!("error: {problem}"));
     }
-    eprintln!(
+    say(&format!(
         "{host}: {} removed, {} in use, {} failed",
         cleaned.removed.len(),
         cleaned.in_use.len(),
         cleaned.failed.len()
-    );
+    ));
     Ok(())
 }

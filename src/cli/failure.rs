@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use super::terminal::say;
 use crate::exit::Exit;
 use crate::journal::JournalError;
 
@@ -38,16 +39,27 @@ impl Failure {
 
     /// Tells it on standard error.
     pub(super) fn tell(&self) -> Exit {
-        eprintln!("error: {}", self.error);
+        if self.reader_gone() {
+            return self.exit;
+        }
+        say(&format!("error: {}", self.error));
         let mut source = self.error.source();
         while let Some(inner) = source {
-            eprintln!("  caused by: {inner}");
+            say(&format!("  caused by: {inner}"));
             source = inner.source();
         }
         if let Some(hint) = &self.hint {
-            eprintln!("hint: {hint}");
+            say(&format!("hint: {hint}"));
         }
         self.exit
+    }
+}
+
+impl Failure {
+    /// Whoever read standard output went away, as `head` does: nothing to tell anyone of.
+    fn reader_gone(&self) -> bool {
+        let error = self.error.downcast_ref::<std::io::Error>();
+        error.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
     }
 }
 
@@ -63,10 +75,12 @@ impl From<JournalError> for Failure {
     }
 }
 
-/// Writing to standard output failed. A reader that went away, as `head` does, is no fault.
+/// Writing to standard output failed. A reader that went away is no fault.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        let exit = if error.kind() == std::io::ErrorKind::BrokenPipe { Exit::Green } else { Exit::NotGreen };
-        Self::failed(error).exit(exit)
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::failed(error).exit(Exit::Green),
+            _ => Self::failed(format!("cannot write to standard output: {error}")),
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::plan::Expr;
@@ -53,10 +54,10 @@ pub(super) struct MatrixOptions {
     #[arg(value_name = "MATRIX")]
     pub(super) matrix: PathBuf,
     /// Take only cells that fit, such as `image=torch*,visibility=none` (comma: and; flag again: or)
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPR", value_parser = expression)]
     pub(super) only: Vec<Expr>,
     /// Leave out cells that fit
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPR", value_parser = expression)]
     pub(super) skip: Vec<Expr>,
 }
 
@@ -111,13 +112,13 @@ pub(super) struct ReportOptions {
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
     pub(super) format: String,
     /// Axis of the table's rows
-    #[arg(long, value_name = "AXIS")]
+    #[arg(long, value_name = "AXIS", value_parser = names(&Axis::ALL, Axis::as_str).try_map(|name| name.parse::<Axis>()))]
     pub(super) rows: Option<Axis>,
     /// Axis of the table's columns
-    #[arg(long, value_name = "AXIS")]
+    #[arg(long, value_name = "AXIS", value_parser = names(&Axis::ALL, Axis::as_str).try_map(|name| name.parse::<Axis>()))]
     pub(super) columns: Option<Axis>,
     /// What each cell of the table shows
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", value_parser = names(&Value::ALL, Value::as_str).try_map(|name| name.parse::<Value>()))]
     pub(super) value: Option<Value>,
 }
 
@@ -154,6 +155,16 @@ pub(super) struct CheckerOptions {
     /// Folder to write it to [default: gpusweep in the user's cache folder]
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
+}
+
+/// With the way out, which the error alone does not tell.
+fn expression(text: &str) -> Result<Expr, String> {
+    text.parse::<Expr>().map_err(|error| format!("{error}; {}", error.hint()))
+}
+
+/// The names that an axis or a value may have, for help and errors.
+fn names<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(all.iter().map(|item| name(*item)).collect::<Vec<_>>())
 }
 
 fn format_parser() -> clap::builder::PossibleValuesParser {

@@ -52,8 +52,9 @@ fn table(plan: &Plan) -> String {
     let pruned: Vec<String> = plan.cells.iter().filter_map(pruned_line).collect();
     let count = plan.cells.len();
     format!(
-        "{table}\n{}\n{count} cells: {} to run, {} pruned\n",
+        "{table}\n{}\n{count} cell{}: {} to run, {} pruned\n",
         pruned.join(""),
+        if count == 1 { "" } else { "s" },
         count - pruned.len(),
         pruned.len()
     )

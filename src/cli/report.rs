@@ -15,7 +15,9 @@ use crate::table::Layout;
 pub(super) fn report(options: &ReportOptions, color: Color) -> Outcome {
     let recorded = Recorded::read(&options.run)?;
     let mut ledger = Ledger::new(&recorded.plan);
-    recorded.events.iter().try_for_each(|event| ledger.apply(event)).map_err(Failure::failed)?;
+    recorded.events.iter().try_for_each(|event| ledger.apply(event)).map_err(|error| {
+        Failure::failed(format!("the journal of `{}` is damaged: {error}", options.run.display()))
+    })?;
     let summary = Summary::build(&recorded.plan, &ledger, &commands(&recorded.plan));
     let layout = Layout::choose(&summary, options.rows, options.columns, options.value);
     let format = render::format(&options.format)

@@ -1,22 +1,23 @@
 //! `gpusweep run`.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
+use super::Outcome;
 use super::failure::Failure;
 use super::options::{Color, RunOptions};
 use super::record::{RecordError, Recorder};
 use super::sweep::{Sweep, commands, load};
-use super::{Outcome, terminal};
+use super::terminal::{self, say};
 use crate::backend;
 use crate::exit::Exit;
-use crate::journal::RunFolder;
+use crate::journal::{JournalError, RunFolder};
 use crate::ledger::Ledger;
 use crate::model::{BackendKind, CellCode, Code};
 use crate::plan::Plan;
-use crate::progress::Progress;
+use crate::progress::{Progress, Voice};
 use crate::render::{self, View};
 use crate::run::{Backends, End, Options};
 use crate::summary::Summary;
@@ -26,8 +27,7 @@ use crate::table::Layout;
 pub(super) fn run(options: RunOptions, color: Color) -> Outcome {
     let sweep = load(&options.matrix)?;
     let run = run_id();
-    let path = options.out.clone().unwrap_or_else(|| default_folder(&run, &sweep.plan.name));
-    let mut folder = RunFolder::create(&path, &sweep.source, &sweep.plan)?;
+    let mut folder = make_folder(options.out.as_deref(), &run, &sweep)?;
     let mut ledger = Ledger::new(&sweep.plan);
     let end = execute(&options, &sweep, run, &mut folder, &mut ledger);
     // Whatever happened, what is known is written down and shown.
@@ -40,10 +40,10 @@ pub(super) fn run(options: RunOptions, color: Color) -> Outcome {
     json.render.render(&view, &mut document)?;
     let saved = folder.document("summary.json", &document);
     show(&options.format, &view)?;
-    eprintln!("run folder: {}", folder.path().display());
+    say(&format!("run folder: {}", folder.path().display()));
     let end = end?;
     saved?;
-    end.left.iter().for_each(|left| eprintln!("warning: not removed: {left}; run `gpusweep clean`"));
+    end.left.iter().for_each(|left| say(&format!("warning: not removed: {left}; run `gpusweep clean`")));
     Ok(exit(&sweep.plan, &summary, &end))
 }
 
@@ -77,7 +77,7 @@ fn execute(
     let jobs = options.jobs.or(plan.limits.jobs).map(|jobs| jobs as usize);
     let outcome = runtime.block_on(async {
         let cancel = CancellationToken::new();
-        tokio::spawn(stop_on_signal(cancel.clone()));
+        tokio::spawn(stop_on_signal(cancel.clone(), recorder.progress.voice()));
         crate::run::run(plan, &backends, Options { run, jobs, cancel }, &mut recorder).await
     });
     recorder.progress.finish();
@@ -88,14 +88,14 @@ fn execute(
 }
 
 /// The first signal stops the sweep cleanly, the second at once.
-async fn stop_on_signal(cancel: CancellationToken) {
+async fn stop_on_signal(cancel: CancellationToken, voice: Voice) {
     if next_signal().await.is_err() {
         return;
     }
-    eprintln!("stopping: removing the containers; once more to leave at once");
+    voice.say("stopping: removing the containers; once more to leave at once");
     cancel.cancel();
     if next_signal().await.is_ok() {
-        eprintln!("left at once; run `gpusweep clean` to remove what is left");
+        voice.say("left at once; run `gpusweep clean` to remove what is left");
         std::process::exit(i32::from(Exit::Interrupted.status()));
     }
 }
@@ -141,9 +141,22 @@ fn run_id() -> String {
     format!("{}-{:06x}", now.strftime("%Y%m%dt%H%M%Sz"), unique & 0x00ff_ffff)
 }
 
-fn default_folder(run: &str, name: &str) -> PathBuf {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
-    let name: String = name.chars().map(safe).collect();
-    let time = run.split('-').next().unwrap_or(run).to_uppercase();
-    PathBuf::from("runs").join(format!("{time}-{name}"))
+/// The folder that the user names, else one of the time and the matrix; with the run's own number where another sweep
+/// of the same name began in the same second.
+fn make_folder(out: Option<&Path>, run: &str, sweep: &Sweep) -> Result<RunFolder, Failure> {
+    let create = |path: &Path| RunFolder::create(path, &sweep.source, &sweep.plan);
+    let (time, unique) = run.split_once('-').unwrap_or((run, ""));
+    let usual = Path::new("runs").join(format!("{}-{}", time.to_uppercase(), sweep.plan.name));
+    let made = match (out, create(out.unwrap_or(&usual))) {
+        (None, Err(JournalError::Taken(_))) => {
+            create(&usual.with_file_name(format!("{}-{}-{unique}", time.to_uppercase(), sweep.plan.name)))
+        }
+        (_, made) => made,
+    };
+    // Nothing was launched yet, so this is about what was asked.
+    made.map_err(|error| {
+        Failure::from(error)
+            .exit(Exit::Usage)
+            .hint("give --out a new folder in a place that you may write to")
+    })
 }

@@ -23,9 +23,14 @@ pub(super) fn load(options: &MatrixOptions) -> Result<Sweep, Failure> {
     let name = options.matrix.display().to_string();
     let matrix = matrix::parse(&source, &name).map_err(Failure::usage)?;
     let whole = plan::plan(&matrix).map_err(Failure::usage)?;
-    let planned = whole.cells.len();
+    if whole.cells.is_empty() {
+        return Err(Failure::usage(format!(
+            "the matrix `{name}` plans no cell: `exclude` takes out every one"
+        ))
+        .hint("remove an entry of `exclude`"));
+    }
     let plan = plan::select(whole, &options.only, &options.skip);
-    if plan.cells.is_empty() && planned > 0 {
+    if plan.cells.is_empty() {
         return Err(Failure::usage(format!("no cell of `{name}` is left after --only and --skip"))
             .hint(format!("run `gpusweep plan {name}` to see its cells")));
     }

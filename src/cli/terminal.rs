@@ -1,6 +1,6 @@
 //! What the user's terminal can show.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use super::options::Color;
 use crate::progress::Mode;
@@ -16,6 +16,11 @@ pub(super) fn style(color: Color) -> Style {
 /// How progress is shown on standard error.
 pub(super) fn progress() -> Mode {
     if std::io::stderr().is_terminal() { Mode::Bar } else { Mode::Lines }
+}
+
+/// Says one line on standard error. One that cannot be written to changes nothing of a command's outcome.
+pub(super) fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 fn wants_color(color: Color, terminal: bool) -> bool {

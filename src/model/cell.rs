@@ -129,9 +129,25 @@ pub struct Expectation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// The controller's own deadline, from the start of the container to its end.
+    #[serde(rename = "cell_timeout_s", with = "seconds")]
     pub cell_timeout: Duration,
     /// Memory of the container, in bytes; none = no limit.
     pub memory: Option<u64>,
+}
+
+/// Whole seconds, as every other time of a plan.
+mod seconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(time.as_secs())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_secs)
+    }
 }
 
 /// Stable identity of a cell: fit for file and container names, at most 72 characters of `[a-z0-9_.-]`.

@@ -110,8 +110,10 @@ fn cell_text(view: &CellView) -> String {
     if view.flaky {
         verdict.push_str(" (flaky)");
     }
-    if view.cells > 1 {
-        verdict = format!("{verdict} {} of {}", view.alike, view.cells);
+    match (view.cells, view.failing) {
+        (1, _) => {}
+        (cells, 0) => verdict = format!("{verdict}, {cells} cells"),
+        (cells, failing) => verdict = format!("{verdict}, {failing} of {cells} not green"),
     }
     format!("{}\n{verdict}", visible(&view.text))
 }

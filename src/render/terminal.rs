@@ -129,7 +129,8 @@ impl Page<'_> {
         };
         let green = if summary.green { Verdict::Expected } else { Verdict::Unexpected };
         let word = self.colored(green, if summary.green { "GREEN" } else { "NOT GREEN" });
-        writeln!(self.out, "{} cells: {} — {word}{state}", summary.counts.total(), said.join(", "))
+        let (total, s) = (summary.counts.total(), if summary.counts.total() == 1 { "" } else { "s" });
+        writeln!(self.out, "{total} cell{s}: {} — {word}{state}", said.join(", "))
     }
 
     fn heading(&mut self, text: &str) -> io::Result<()> {

@@ -49,8 +49,8 @@ pub struct CellView {
     pub shown: usize,
     /// How many cells fall on this place.
     pub cells: usize,
-    /// How many of them show the same text and verdict.
-    pub alike: usize,
+    /// How many of them are not green.
+    pub failing: usize,
 }
 
 impl Table {
@@ -111,17 +111,22 @@ impl Headers {
 
 impl CellView {
     fn of(cell: &SummaryCell, shown: usize, value: Value) -> Self {
-        Self { text: text(cell, value), verdict: cell.verdict, flaky: cell.flaky, shown, cells: 1, alike: 1 }
+        Self {
+            text: text(cell, value),
+            verdict: cell.verdict,
+            flaky: cell.flaky,
+            shown,
+            cells: 1,
+            failing: usize::from(!cell.verdict.green()),
+        }
     }
 
     /// The worse of the two, the earlier where they are equally bad.
     fn joined(self, other: Self) -> Self {
-        let cells = self.cells + other.cells;
-        if self.text == other.text && self.verdict == other.verdict {
-            return Self { cells, alike: self.alike + other.alike, flaky: self.flaky || other.flaky, ..self };
-        }
+        let (cells, failing) = (self.cells + other.cells, self.failing + other.failing);
+        let flaky = self.flaky || other.flaky;
         let worse = if severity(other.verdict) > severity(self.verdict) { other } else { self };
-        Self { cells, ..worse }
+        Self { cells, failing, flaky, ..worse }
     }
 }
 

@@ -66,9 +66,9 @@ fn the_worst_cell_stands_for_a_place_and_says_of_how_many() {
     let layout = Layout::choose(&summary, Some(Axis::Image), Some(Axis::Visibility), None);
     let table = Table::build(&summary, &layout);
     let alike = table.cell(0, 0).unwrap();
-    assert_eq!((alike.cells, alike.alike, alike.verdict), (4, 4, Verdict::Expected));
+    assert_eq!((alike.cells, alike.failing, alike.verdict), (4, 0, Verdict::Expected));
     let worst = table.cell(1, 0).unwrap();
-    assert_eq!((worst.cells, worst.alike, worst.verdict, worst.shown), (4, 1, Verdict::Unexpected, 5));
+    assert_eq!((worst.cells, worst.failing, worst.verdict, worst.shown), (4, 1, Verdict::Unexpected, 5));
     assert_eq!(worst.text, "GPU_UNAVAILABLE 6");
 }
 

@@ -13,7 +13,7 @@ use gpusweep_report::{Probe, Request};
 /// torch, 6 no GPU usable, 7 device index invalid, 8 wrong result, 9 out of memory or other backend error, 10 timeout,
 /// 11 worker failed, 12 report not saved; 2 is a usage error.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "gpusweep-checker", version)]
+#[command(name = "gpusweep-checker", bin_name = "gpusweep-checker", version)]
 pub struct Options {
     /// Index of the GPU to check, among those that this process sees
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "device")]

@@ -18,7 +18,7 @@ const SHORTEST_HIDDEN: usize = 4;
 
 static ESCAPES: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b."));
-static URL: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>)\]]+"#));
+static URL: LazyLock<Regex> = LazyLock::new(|| pattern(r#"[A-Za-z][A-Za-z0-9+.-]*://[^\s"'`<>)\],;]+"#));
 static ASSIGNED_SECRET: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?i)\b([a-z0-9_.-]*(?:token|secret|passwd|password|api[_-]?key|access[_-]?key|credential|authorization)[a-z0-9_.-]*["']?)(\s*[=:]\s*|\s+)(?:bearer\s+|basic\s+)?["']?[^\s"',;]+"#,
@@ -154,6 +154,7 @@ mod tests {
         assert_eq!(clean("password: hunter2, next"), "password: [redacted], next");
         assert_eq!(clean("Authorization: Bearer abc.def"), "Authorization: [redacted]");
         assert_eq!(clean("get https://u:p@host/x?k=1 now"), "get [url] now");
+        assert_eq!(clean("at `https://host/x`, then"), "at `[url]`, then");
         assert_eq!(clean("GPU-12345678-1234-1234-1234-123456789abc lost"), "[uuid] lost");
         assert_eq!(clean(&format!("id {}", "0a".repeat(32))), "id [redacted]");
         assert_eq!(

@@ -27,7 +27,7 @@ pub(super) async fn deliver(engine: &Engine, run: &str, image: &str) -> Result<S
     engine.docker.create_volume(request).await.map_err(|error| refused(&error))?;
     let helper = format!("gpusweep-{run}-delivery");
     let filled = fill(engine, run, &name, &helper, image).await;
-    let options = RemoveContainerOptions { force: true, ..RemoveContainerOptions::default() };
+    let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
     let removed = engine.docker.remove_container(&helper, Some(options)).await;
     filled.map_err(|error| refused(&error))?;
     removed.map_err(|error| refused(&error)).map(|()| name)

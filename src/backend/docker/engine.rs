@@ -1,7 +1,9 @@
 //! One reachable engine.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
+use bollard::errors::Error;
 use bollard::{API_DEFAULT_VERSION, Docker};
 
 use super::endpoint;
@@ -25,15 +27,16 @@ pub(super) struct Engine {
 impl Engine {
     pub(super) async fn reach(wanted: &Endpoint) -> Result<Self, Fault> {
         let path = endpoint::socket(wanted).map_err(|error| engine_fault(&error.to_string()))?;
+        let unreachable = |error: &Error| engine_fault(&connect_words(&path, error));
         let docker = Docker::connect_with_unix(&path, ANSWER_S, API_DEFAULT_VERSION)
-            .map_err(|error| engine_fault(&format!("{path}: {}", words(&error))))?;
+            .map_err(|error| unreachable(&error))?;
         match tokio::time::timeout(FIRST_ANSWER, docker.info()).await {
             Ok(Ok(info)) => Ok(Self {
                 docker,
                 arch: info.architecture.as_deref().map(go_arch),
                 cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
             }),
-            Ok(Err(error)) => Err(engine_fault(&format!("{path}: {}", words(&error)))),
+            Ok(Err(error)) => Err(unreachable(&error)),
             Err(_) => Err(engine_fault(&format!("{path}: no answer within {} s", FIRST_ANSWER.as_secs()))),
         }
     }
@@ -52,4 +55,31 @@ fn go_arch(uname: &str) -> String {
         other => other,
     }
     .to_owned()
+}
+
+/// Why a socket cannot be used, in a user's terms where they are known.
+fn connect_words(path: &str, error: &Error) -> String {
+    match io_kind(error) {
+        Some(ErrorKind::PermissionDenied) => {
+            format!("{path}: permission denied; run as root, or join the group that owns the socket (docker)")
+        }
+        Some(ErrorKind::NotFound) => format!("{path}: there is no such socket"),
+        Some(ErrorKind::ConnectionRefused) => format!("{path}: no engine listens on this socket"),
+        Some(_) | None => format!("{path}: {}", words(error)),
+    }
+}
+
+/// The operating system's word somewhere below an error of the client.
+fn io_kind(error: &Error) -> Option<ErrorKind> {
+    if matches!(error, Error::SocketNotFoundError(_)) {
+        return Some(ErrorKind::NotFound);
+    }
+    let mut next: Option<&dyn std::error::Error> = Some(error);
+    while let Some(inner) = next {
+        if let Some(found) = inner.downcast_ref::<std::io::Error>() {
+            return Some(found.kind());
+        }
+        next = inner.source();
+    }
+    None
 }

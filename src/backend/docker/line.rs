@@ -13,7 +13,7 @@ pub(in crate::backend) const CHECKER: &str = "\"$(gpusweep checker)\"";
 /// The line for one cell.
 #[must_use]
 pub fn command(cell: &Cell) -> String {
-    let mut words: Vec<String> = ["docker run --rm --pull never --network none"].map(str::to_owned).into();
+    let mut words: Vec<String> = ["docker run --rm --network none"].map(str::to_owned).into();
     if !cell.visibility.privileged() {
         words.push("--cap-drop ALL --security-opt no-new-privileges".to_owned());
     }

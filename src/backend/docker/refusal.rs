@@ -10,7 +10,7 @@ use super::MOUNT;
 use crate::model::{Cell, Fault, FaultKind, Grant};
 
 /// Words of an engine that refuses a way of exposing a GPU, in lower case.
-const EXPOSURE: [&str; 14] = [
+const EXPOSURE: [&str; 15] = [
     "could not select device driver",
     "cdi device injection failed",
     "unresolvable cdi devices",
@@ -25,6 +25,7 @@ const EXPOSURE: [&str; 14] = [
     "unknown or invalid runtime name",
     "unable to find group",
     "cannot set both count and deviceids",
+    "error setting rlimit",
 ];
 
 /// A fault in the engine's words, cleaned.
