@@ -99,7 +99,7 @@ async fn run(checker: &std::path::Path, cell: &Cell, context: &AttemptContext) -
             Attempt::bare(observation, Vec::new())
         }
         (stdout, stderr, status) = both => match status {
-            Ok(status) => judge(&stdout, &stderr, status),
+            Ok(status) => judge(cell, &stdout, &stderr, status),
             Err(error) => not_run(Phase::Running, &error.to_string()),
         },
     }
@@ -126,12 +126,12 @@ async fn stop(child: &mut Child) {
     }
 }
 
-fn judge(stdout: &[u8], stderr: &[u8], status: ExitStatus) -> Attempt {
+fn judge(cell: &Cell, stdout: &[u8], stderr: &[u8], status: ExitStatus) -> Attempt {
     use std::os::unix::process::ExitStatusExt as _;
     let applied = Applied::default();
     let log = [stdout, stderr].concat();
     let exit = i64::from(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
-    match (read(stdout), status.signal()) {
+    match (read(cell, stdout), status.signal()) {
         (Printed::Valid(report, text), _) => Attempt {
             observation: Observation::Reported { report, exit, applied, oom_killed: false },
             report: Some(text),

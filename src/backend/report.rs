@@ -1,6 +1,8 @@
 //! From what a checker printed to an observation: the same rule for every back end.
 
-use gpusweep_report::{MAX_BYTES, Report};
+use gpusweep_report::{MAX_BYTES, Report, Request};
+
+use crate::model::{Cell, Device};
 
 /// What a checker's standard output holds.
 pub(crate) enum Printed {
@@ -11,7 +13,7 @@ pub(crate) enum Printed {
 }
 
 /// A checker prints one line and nothing else; whatever differs was printed by something that is not the checker.
-pub(crate) fn read(stdout: &[u8]) -> Printed {
+pub(crate) fn read(cell: &Cell, stdout: &[u8]) -> Printed {
     if stdout.len() > MAX_BYTES {
         return Printed::Unusable(format!("it printed more than {MAX_BYTES} bytes on stdout"));
     }
@@ -23,10 +25,26 @@ pub(crate) fn read(stdout: &[u8]) -> Printed {
         (None, _) => Printed::Unusable("it printed no report on stdout".into()),
         (Some(_), Some(_)) => Printed::Unusable("it printed more than one line on stdout".into()),
         (Some(line), None) => match Report::parse(line) {
-            Ok(report) => Printed::Valid(Box::new(report), line.to_owned()),
+            Ok(report) => match foreign(cell, &report) {
+                None => Printed::Valid(Box::new(report), line.to_owned()),
+                Some(problem) => Printed::Unusable(problem.to_owned()),
+            },
             Err(error) => Printed::Unusable(chain(&error)),
         },
     }
+}
+
+/// A report that answers another question than the one that was asked is none.
+fn foreign(cell: &Cell, report: &Report) -> Option<&'static str> {
+    let device = match cell.device {
+        Device::Cpu => "cpu".to_owned(),
+        Device::Gpu(index) => format!("cuda:{index}"),
+    };
+    let asked = Request { device, timeout_s: cell.checks.timeout_s, probe: cell.checks.probe };
+    if report.checker_version != env!("CARGO_PKG_VERSION") {
+        return Some("the report is of another version of the checker");
+    }
+    (report.request != asked).then_some("the report answers another request than the one that was made")
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
@@ -41,10 +59,13 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use gpusweep_report::Code as CheckCode;
+
     use super::*;
+    use crate::testing;
 
     fn problem(stdout: &[u8]) -> String {
-        match read(stdout) {
+        match read(&testing::cell("it", "none", CheckCode::CpuCheckPassed), stdout) {
             Printed::Valid(..) => panic!("taken for a report"),
             Printed::Unusable(problem) => problem,
         }
@@ -59,5 +80,21 @@ mod tests {
         assert!(problem(b"not json").contains("not valid JSON"));
         assert!(problem(b"\xff\xfe").contains("UTF-8"));
         assert!(problem(&vec![b' '; MAX_BYTES + 1]).contains("more than"));
+    }
+
+    #[test]
+    fn a_report_must_answer_what_was_asked() {
+        let cell = testing::cell("it", "none", CheckCode::GpuUnavailable);
+        let honest = testing::report(CheckCode::GpuUnavailable);
+        let honest = Report { checker_version: env!("CARGO_PKG_VERSION").into(), ..honest };
+        let taken = |report: &Report| {
+            matches!(read(&cell, serde_json::to_string(report).unwrap().as_bytes()), Printed::Valid(..))
+        };
+        assert!(taken(&honest));
+        let other_time = Request { timeout_s: 5, ..honest.request.clone() };
+        assert!(!taken(&Report { request: other_time, ..honest.clone() }));
+        let other_device = Request { device: "cuda:1".into(), ..honest.request.clone() };
+        assert!(!taken(&Report { request: other_device, ..honest.clone() }));
+        assert!(!taken(&Report { checker_version: "0.0.0".into(), ..honest }));
     }
 }

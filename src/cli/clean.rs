@@ -52,7 +52,9 @@ fn tell(host: &str, cleaned: &Cleaned) -> Result<(), Failure> {
         writeln!(out, "removed {name}")?;
     }
     for name in &cleaned.in_use {
-        say(&format!("left {name}: its sweep is still at work; --force removes it all the same"));
+        say(&format!(
+            "left {name}: its sweep is still at work, as far as can be seen from here; --force removes it all the same"
+        ));
     }
     for problem in &cleaned.failed {
         say(&format!("error: {problem}"));

@@ -32,8 +32,9 @@ impl Sink for Recorder<'_> {
         // First what belongs to the fact, then the fact: whoever finds the fact finds the rest.
         if let EventKind::AttemptFinished { cell, attempt, .. } = &note.event.kind {
             self.folder.log(cell, *attempt, note.log)?;
-            if let Some(report) = note.report {
-                self.folder.report(cell, report)?;
+            match note.report {
+                Some(report) => self.folder.report(cell, report)?,
+                None => self.folder.no_report(cell)?,
             }
         }
         self.folder.append(note.event)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::Outcome;
@@ -26,25 +27,37 @@ use crate::table::Layout;
 /// Plans, launches, collects, and shows.
 pub(super) fn run(options: RunOptions, color: Color) -> Outcome {
     let sweep = load(&options.matrix)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
+    // Before anything is made: from here on a signal ends the sweep with its rows written down.
+    let signals = {
+        let _inside = runtime.enter();
+        Signals::listen().map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")))?
+    };
     let run = run_id();
     let mut folder = make_folder(options.out.as_deref(), &run, &sweep)?;
     let mut ledger = Ledger::new(&sweep.plan);
-    let end = execute(&options, &sweep, run, &mut folder, &mut ledger);
+    let end = runtime.block_on(execute(&options, &sweep, run, &mut folder, &mut ledger, signals));
     // Whatever happened, what is known is written down and shown.
     let summary = Summary::build(&sweep.plan, &ledger, &commands(&sweep.plan));
-    let mut document = Vec::new();
-    let style = terminal::style(color);
     let layout = Layout::of(&summary);
-    let view = View { summary: &summary, layout: &layout, style };
-    let json = render::format("json").ok_or_else(|| Failure::failed("the registry has no json format"))?;
-    json.render.render(&view, &mut document)?;
-    let saved = folder.document("summary.json", &document);
+    let view = View { summary: &summary, layout: &layout, style: terminal::style(color) };
+    let saved = save(&folder, &view);
     show(&options.format, &view)?;
     say(&format!("run folder: {}", folder.path().display()));
     let end = end?;
     saved?;
     end.left.iter().for_each(|left| say(&format!("warning: not removed: {left}; run `gpusweep clean`")));
     Ok(exit(&sweep.plan, &summary, &end))
+}
+
+fn save(folder: &RunFolder, view: &View<'_>) -> Result<(), Failure> {
+    let json = render::format("json").ok_or_else(|| Failure::failed("the registry has no json format"))?;
+    let mut document = Vec::new();
+    json.render.render(view, &mut document)?;
+    folder.document("summary.json", &document).map_err(Failure::from)
 }
 
 fn show(format: &str, view: &View<'_>) -> Result<(), Failure> {
@@ -57,29 +70,24 @@ fn show(format: &str, view: &View<'_>) -> Result<(), Failure> {
     }
 }
 
-fn execute(
+async fn execute(
     options: &RunOptions,
     sweep: &Sweep,
     run: String,
     folder: &mut RunFolder,
     ledger: &mut Ledger,
+    signals: Signals,
 ) -> Result<End, Failure> {
     let plan = &sweep.plan;
     let progress = Progress::new(plan, terminal::progress());
+    let cancel = CancellationToken::new();
+    tokio::spawn(signals.stop(cancel.clone(), progress.voice()));
     let mut recorder =
         Recorder { folder, ledger, progress, fail_fast: options.fail_fast, retries: options.retries };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
     let backends: Backends =
         plan.hosts.iter().map(|host| (host.name.clone(), backend::open(host, &run, plan))).collect();
     let jobs = options.jobs.or(plan.limits.jobs).map(|jobs| jobs as usize);
-    let outcome = runtime.block_on(async {
-        let cancel = CancellationToken::new();
-        tokio::spawn(stop_on_signal(cancel.clone(), recorder.progress.voice()));
-        crate::run::run(plan, &backends, Options { run, jobs, cancel }, &mut recorder).await
-    });
+    let outcome = crate::run::run(plan, &backends, Options { run, jobs, cancel }, &mut recorder).await;
     recorder.progress.finish();
     outcome.map_err(|error| match error {
         RecordError::Journal(error) => Failure::from(error),
@@ -87,30 +95,34 @@ fn execute(
     })
 }
 
-/// The first signal stops the sweep cleanly, the second at once.
-async fn stop_on_signal(cancel: CancellationToken, voice: Voice) {
-    if next_signal().await.is_err() {
-        return;
+/// The signals by which a user ends a sweep.
+struct Signals([Signal; 3]);
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        let [interrupt, terminate, hangup] = kinds.map(signal);
+        Ok(Self([interrupt?, terminate?, hangup?]))
     }
-    voice.say("stopping: removing the containers; once more to leave at once");
-    cancel.cancel();
-    if next_signal().await.is_ok() {
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    }
+
+    /// The first signal stops the sweep cleanly, the second at once.
+    async fn stop(mut self, cancel: CancellationToken, voice: Voice) {
+        self.next().await;
+        cancel.cancel();
+        voice.say("stopping: removing the containers; once more to leave at once");
+        self.next().await;
         voice.say("left at once; run `gpusweep clean` to remove what is left");
         std::process::exit(i32::from(Exit::Interrupted.status()));
     }
-}
-
-async fn next_signal() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-    }
-    Ok(())
 }
 
 fn exit(plan: &Plan, summary: &Summary, end: &End) -> Exit {
@@ -130,8 +142,9 @@ fn no_engine(plan: &Plan, summary: &Summary) -> bool {
     let engines = plan.hosts.iter().filter(|host| matches!(host.backend, BackendKind::Docker(_)));
     let names: Vec<&str> = engines.map(|host| host.name.as_str()).collect();
     let unreachable = Code::Cell(CellCode::EngineUnreachable);
-    let mut wanted = summary.cells.iter().filter(|cell| names.contains(&cell.host.as_str())).peekable();
-    wanted.peek().is_some() && wanted.all(|cell| cell.code == Some(unreachable))
+    let tried = summary.cells.iter().filter(|cell| names.contains(&cell.host.as_str()));
+    let mut codes = tried.filter_map(|cell| cell.code).peekable();
+    codes.peek().is_some() && codes.all(|code| code == unreachable)
 }
 
 /// Unique on this machine and nearly so elsewhere: the time, and a number that no two processes share at that time.

@@ -62,6 +62,20 @@ impl RunFolder {
         write_whole(&self.path.join("reports").join(format!("{cell}.json")), format!("{text}\n").as_bytes())
     }
 
+    /// Forgets the report of an earlier attempt, since the last one has none.
+    ///
+    /// # Errors
+    /// Where it cannot be removed.
+    pub fn no_report(&self, cell: &CellId) -> Result<(), JournalError> {
+        let path = self.path.join("reports").join(format!("{cell}.json"));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(JournalError::Write(path, error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// Keeps what an attempt printed, behind what earlier attempts printed.
     ///
     /// # Errors

@@ -32,7 +32,10 @@ impl Fact {
         let document = serde_json::to_value(report).unwrap_or(Value::Null);
         let pointer = format!("/{}", self.path.replace('.', "/"));
         let found = document.pointer(&pointer).cloned().unwrap_or(Value::Null);
-        (!self.value.matches(&found)).then(|| found.to_string())
+        // A field of a block that is null was not looked at, which is no proof that it is null.
+        let block = pointer.rsplit_once('/').map_or("", |(block, _)| block);
+        let looked_at = document.pointer(block).is_some_and(|block| !block.is_null());
+        (!looked_at || !self.value.matches(&found)).then(|| found.to_string())
     }
 }
 

@@ -3,6 +3,7 @@
 //! Main types: [`Visibility`] and [`Grant`]. Which presets exist is the matrix's business, what an engine makes of a
 //! grant is the back end's.
 
+use gpusweep_report::{VISIBILITY_VARIABLES, one_line};
 use serde::{Deserialize, Serialize};
 
 use super::Stack;
@@ -126,6 +127,20 @@ impl Grant {
             | Self::Security(_)
             | Self::Privileged => None,
         }
+    }
+
+    /// Whether this is a variable whose value must not be shown: its name says so, or its value looks like a secret, a URL
+    /// or a path of somebody's. The visibility variables are what a sweep is about, and are shown.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        const NAMES: [&str; 6] = ["token", "secret", "passw", "credential", "key", "auth"];
+        let Self::Env { name, value } = self else { return false };
+        if VISIBILITY_VARIABLES.contains(&name.as_str()) {
+            return false;
+        }
+        let lower = name.to_lowercase();
+        let blanks = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        NAMES.iter().any(|word| lower.contains(word)) || one_line(value, &[]) != blanks(value)
     }
 
     /// Whether this grant may let a GPU in.

@@ -62,7 +62,7 @@ pub async fn run<S: Sink>(
         cancel.cancel();
     }
     let left = join_all(backends.values().map(|backend| backend.finish())).await.concat();
-    outcome.map(|()| End { interrupted: cancel.is_cancelled(), left })
+    outcome.map(|interrupted| End { interrupted, left })
 }
 
 impl<'a, S: Sink> Dispatcher<'a, S> {
@@ -91,7 +91,7 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
     }
 
     /// Runs to the end. Where the sink fails, attempts under way are ended and waited for before the error is passed on.
-    async fn carry_out(mut self, plan: &Plan, run: &str) -> Result<(), S::Error> {
+    async fn carry_out(mut self, plan: &Plan, run: &str) -> Result<bool, S::Error> {
         let outcome = self.sweep(plan, run).await;
         if outcome.is_err() {
             self.cancel.cancel();
@@ -100,7 +100,8 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
         outcome
     }
 
-    async fn sweep(&mut self, plan: &Plan, run: &str) -> Result<(), S::Error> {
+    /// Returns whether the user stopped it; a signal that comes after the last event changes nothing.
+    async fn sweep(&mut self, plan: &Plan, run: &str) -> Result<bool, S::Error> {
         let cells = plan.runnable().count();
         self.tell(EventKind::RunStarted { run: run.to_owned(), name: plan.name.clone(), cells })?;
         for planned in &plan.cells {
@@ -115,7 +116,8 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
             }
             self.step().await?;
         }
-        self.tell(EventKind::RunFinished { interrupted: self.cancel.is_cancelled() }).map(|_| ())
+        let interrupted = self.cancel.is_cancelled();
+        self.tell(EventKind::RunFinished { interrupted }).map(|_| interrupted)
     }
 
     async fn step(&mut self) -> Result<(), S::Error> {

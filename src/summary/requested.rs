@@ -2,7 +2,6 @@
 //!
 //! Main function: [`requested`].
 
-use gpusweep_report::one_line;
 use serde_json::{Map, Value, json};
 
 use crate::model::{Cell, Grant};
@@ -38,7 +37,8 @@ fn add(out: &mut Map<String, Value>, grant: &Grant) {
             list(out, "devices", format!("{path}:{permissions}").into());
         }
         Grant::Runtime(name) => again(out, "runtime", name.clone().into()),
-        Grant::Env { name, value } => entry(out, "env", name, variable(name, value).into()),
+        Grant::Env { name, .. } if grant.is_secret() => entry(out, "env", name, REDACTED.into()),
+        Grant::Env { name, value } => entry(out, "env", name, value.clone().into()),
         Grant::Group(gid) => list(out, "groups", (*gid).into()),
         Grant::HostGroups => list(out, "groups", "host".into()),
         Grant::ShmSize(bytes) => again(out, "shm_size", (*bytes).into()),
@@ -50,12 +50,6 @@ fn add(out: &mut Map<String, Value>, grant: &Grant) {
         Grant::Security(option) => list(out, "security", option.clone().into()),
         Grant::Privileged => again(out, "privileged", true.into()),
     }
-}
-
-/// Visibility variables are told as they are; a token that someone passes the same way is not.
-fn variable(name: &str, value: &str) -> String {
-    let assigned = one_line(&format!("{name}={value}"), &[]);
-    if assigned.contains(REDACTED) { REDACTED.to_owned() } else { value.to_owned() }
 }
 
 /// As `docker run --gpus` takes it.

@@ -128,12 +128,18 @@ pub(crate) struct Image {
 impl Image {
     /// `localhost/gpusweep/python:1` with further files: pairs of a path in the image and its content.
     pub(crate) fn with_files(name: &str, files: &[(&str, &str)]) -> Self {
+        Self::with_recipe(name, files, "")
+    }
+
+    /// The same, with further lines of a Dockerfile.
+    pub(crate) fn with_recipe(name: &str, files: &[(&str, &str)], lines: &str) -> Self {
         let mut recipe = String::from("FROM localhost/gpusweep/python:1\n");
         let context = tempfile::tempdir().unwrap();
         for (number, (path, content)) in files.iter().enumerate() {
             std::fs::write(context.path().join(number.to_string()), content).unwrap();
             recipe.push_str(&format!("COPY {number} {path}\n"));
         }
+        recipe.push_str(lines);
         Self::build(name, &recipe, context)
     }
 

@@ -11,3 +11,4 @@ mod plan;
 mod privacy;
 mod quickstart;
 mod render;
+mod trust;

@@ -32,36 +32,25 @@ fn image() -> Image {
         "def fail(text):\n    raise RuntimeError('cannot load ' + text + '\\n at /opt/{CANARY}-dir/libfoo.so.3 token={CANARY}-token')\n"
     );
     let package = format!("/usr/lib/python3/dist-packages/{CANARY}_package/__init__.py");
-    Image::with_files(
+    let lines = format!(
+        "ENV API_KEY={CANARY}-key DEPLOY_NOTE={CANARY}-note HOME=/home/{CANARY}-user USER={CANARY}-user\n\
+         LABEL note={CANARY}-label\nWORKDIR /home/{CANARY}-user\n"
+    );
+    Image::with_recipe(
         "canary",
         &[
             ("/usr/lib/python3/dist-packages/torch/__init__.py", &torch),
             (&format!("/home/{CANARY}-user/{CANARY}-project/{CANARY}_module.py"), &module),
             (&package, ""),
         ],
+        &lines,
     )
 }
 
 #[test]
 fn no_exported_file_holds_what_is_private() {
     let image = image();
-    let tagged = Image { reference: format!("{}-env", image.reference) };
-    let recipe = format!(
-        "FROM {}\nENV API_KEY={CANARY}-key DEPLOY_NOTE={CANARY}-note HOME=/home/{CANARY}-user USER={CANARY}-user\n\
-         LABEL note={CANARY}-label\nWORKDIR /home/{CANARY}-user\n",
-        image.reference
-    );
-    let context = tempfile::tempdir().unwrap();
-    std::fs::write(context.path().join("Dockerfile"), recipe).unwrap();
-    crate::engine::docker(&[
-        "build",
-        "--quiet",
-        "--tag",
-        &tagged.reference,
-        context.path().to_str().unwrap(),
-    ]);
-
-    let run = sweep(&one_cell(&tagged.reference, "checks: { device: [0, cpu] }"));
+    let run = sweep(&one_cell(&image.reference, "checks: { device: [0, cpu] }"));
     for cell in run.cells() {
         assert_eq!(cell["code"], "TORCH_IMPORT_FAILED", "{cell:#}");
         let message = cell["first_error"]["message"].as_str().unwrap();

@@ -1,7 +1,7 @@
 //! What the engine's inspect says it set: the middle one of requested, applied, observed.
 
 use bollard::models::{ContainerInspectResponse, HostConfig};
-use gpusweep_report::VISIBILITY_VARIABLES;
+use gpusweep_report::{VISIBILITY_VARIABLES, one_line};
 use serde_json::{Map, Value, json};
 
 use super::image::Image;
@@ -32,7 +32,14 @@ fn exposure(host: &HostConfig) -> [(&'static str, Value); 11] {
         ("devices", json!(host.devices)),
         ("group_add", json!(host.group_add)),
         ("ulimits", json!(host.ulimits)),
-        ("security_opt", json!(host.security_opt)),
+        (
+            "security_opt",
+            json!(
+                host.security_opt
+                    .as_ref()
+                    .map(|options| options.iter().map(|option| named(option)).collect::<Vec<_>>())
+            ),
+        ),
         ("cap_drop", json!(host.cap_drop)),
         ("shm_size", json!(host.shm_size)),
         ("ipc_mode", json!(host.ipc_mode)),
@@ -41,12 +48,18 @@ fn exposure(host: &HostConfig) -> [(&'static str, Value); 11] {
     ]
 }
 
+/// A seccomp profile is applied by its content, which is too long to be shown.
+fn named(option: &str) -> &str {
+    if option.starts_with("seccomp={") { "seccomp=(a profile)" } else { option }
+}
+
 /// Of the environment only the variables that decide on visibility, never another.
 fn visibility_variables(environment: &[String]) -> Value {
     let pairs = environment.iter().filter_map(|pair| pair.split_once('='));
     pairs
         .filter(|(name, _)| VISIBILITY_VARIABLES.contains(name))
-        .map(|(name, value)| (name.to_owned(), json!(value)))
+        // The image may have set it to anything.
+        .map(|(name, value)| (name.to_owned(), json!(one_line(value, &[]))))
         .collect::<Map<_, _>>()
         .into()
 }

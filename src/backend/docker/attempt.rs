@@ -3,6 +3,8 @@
 //! Main function: [`attempt`]. Requests that make something are never dropped half-way, since an engine finishes them all
 //! the same and nobody would know of the container.
 
+use std::time::Duration;
+
 use bollard::container::LogOutput;
 use bollard::errors::Error;
 use bollard::models::{ContainerInspectResponse, ContainerState};
@@ -14,7 +16,7 @@ use gpusweep_report::MAX_BYTES;
 
 use super::engine::Engine;
 use super::image::Image;
-use super::refusal::{launch_fault, request_fault, words};
+use super::refusal::{engine_fault, launch_fault, request_fault, words};
 use super::{DockerBackend, applied, clean, lower};
 use crate::backend::report::{Printed, read};
 use crate::backend::{Attempt, AttemptContext};
@@ -22,6 +24,12 @@ use crate::model::{Applied, Cell, Fault, FaultKind, KillReason, Observation, Pha
 
 /// What is kept of a container's output, beside its report.
 const LOG_BYTES: usize = 1 << 20;
+
+/// How long reading what an ended container left may take.
+const COLLECT: Duration = Duration::from_secs(120);
+
+/// The same once the user stopped the sweep.
+const COLLECT_CANCELLED: Duration = Duration::from_secs(5);
 
 /// Exit status of a process that was killed by SIGSYS: a seccomp profile that does not let the checker run.
 const EXIT_SIGSYS: i64 = 128 + 31;
@@ -44,13 +52,13 @@ pub(super) async fn attempt(backend: &DockerBackend, cell: &Cell, context: Attem
         Ok(prepared) => prepared,
         Err((phase, fault)) => return not_started(phase, fault),
     };
-    let volume = match backend.volume(engine, &cell.image.reference).await {
-        Ok(volume) => volume,
-        Err(fault) => return not_started(Phase::Prepare, fault),
+    let delivery = match backend.delivery(engine, cell).await {
+        Ok(delivery) => delivery,
+        Err(fault) => return not_started(Phase::Pull, fault),
     };
     let name = format!("gpusweep-{}-{}-{}", backend.run, cell.id(), context.number);
     let container = Container { engine, cell, name: &name, image: &image, context: &context };
-    let mut attempt = container.run(lower::container(cell, &backend.run, &volume)).await;
+    let mut attempt = container.run(lower::container(cell, &backend.run, delivery)).await;
     if let Err(words) = clean::remove_container(engine, &name).await {
         attempt
             .log
@@ -107,14 +115,41 @@ impl Container<'_> {
             Ok(ended) => ended,
             Err(error) => return self.lost(&error),
         };
+        self.context.reach(Phase::Collect);
+        tokio::select! {
+            attempt = self.finish(ended) => attempt,
+            () = self.patience() => self.silent(),
+        }
+    }
+
+    async fn finish(&self, ended: Ended) -> Attempt {
         if !matches!(ended, Ended::ByItself) {
             self.kill().await;
         }
-        self.context.reach(Phase::Collect);
-        match docker.inspect_container(self.name, None).await {
+        match self.engine.docker.inspect_container(self.name, None).await {
             Ok(found) => self.collect(ended, found).await,
             Err(error) => self.lost(&error),
         }
+    }
+
+    /// Ends when nobody should wait any longer for what an ended container left.
+    async fn patience(&self) {
+        let cancelled = async {
+            self.context.cancel.cancelled().await;
+            tokio::time::sleep(COLLECT_CANCELLED).await;
+        };
+        tokio::select! {
+            () = tokio::time::sleep(COLLECT) => {}
+            () = cancelled => {}
+        }
+    }
+
+    fn silent(&self) -> Attempt {
+        if self.context.cancel.is_cancelled() {
+            return cancelled(Phase::Collect);
+        }
+        let message = "the engine stopped answering while the container's output was read";
+        not_started(Phase::Collect, engine_fault(message))
     }
 
     /// The engine's raw words go to the private log, the cleaned ones into the observation.
@@ -161,7 +196,7 @@ impl Container<'_> {
             }
             Ended::ByItself => {
                 let (stdout, log) = self.output().await;
-                judge(&stdout, log, &state, applied)
+                judge(self.cell, &stdout, log, &state, applied)
             }
         }
     }
@@ -188,7 +223,8 @@ impl Container<'_> {
                 Err(error) => format!("\ngpusweep: the log broke off: {}\n", words(&error)).into(),
             };
             log.extend_from_slice(&part[..part.len().min(LOG_BYTES - log.len())]);
-            if stdout.len() > MAX_BYTES || log.len() == LOG_BYTES {
+            // Never for the log's sake: what comes behind a flood on stderr may be a second report.
+            if stdout.len() > MAX_BYTES {
                 break;
             }
         }
@@ -196,10 +232,10 @@ impl Container<'_> {
     }
 }
 
-fn judge(stdout: &[u8], log: Vec<u8>, state: &ContainerState, applied: Applied) -> Attempt {
+fn judge(cell: &Cell, stdout: &[u8], log: Vec<u8>, state: &ContainerState, applied: Applied) -> Attempt {
     let exit = state.exit_code.unwrap_or(-1);
     let oom_killed = state.oom_killed.unwrap_or(false);
-    match read(stdout) {
+    match read(cell, stdout) {
         Printed::Valid(report, text) => Attempt {
             observation: Observation::Reported { report, exit, applied, oom_killed },
             report: Some(text),

@@ -9,9 +9,9 @@ use bollard::models::ContainerSummary;
 use bollard::query_parameters::{ListContainersOptions, ListVolumesOptions, RemoveContainerOptions};
 
 use super::engine::Engine;
-use super::refusal::{is_status, words};
-use super::{LABEL, LABEL_OWNER, deliver};
-use crate::backend::owner;
+use super::refusal::{engine_fault, is_status, words};
+use super::{LABEL, LABEL_DEADLINE, LABEL_OWNER, deliver};
+use crate::backend::owner::{self, Life};
 use crate::model::{Endpoint, Fault};
 
 /// Tries for one removal: an engine under load refuses now and then.
@@ -34,27 +34,49 @@ pub struct Cleaned {
 /// Where the engine does not answer.
 pub async fn clean(endpoint: &Endpoint, force: bool) -> Result<Cleaned, Fault> {
     let engine = Engine::reach(endpoint).await?;
+    let unanswered = |words: String| engine_fault(&words);
     let mut cleaned = Cleaned::default();
-    for container in list(&engine, LABEL).await.map_err(|error| super::refusal::engine_fault(&error))? {
+    for container in list(&engine, LABEL).await.map_err(unanswered)? {
         let name = name_of(&container);
-        if !force && at_work(&container.labels.unwrap_or_default()) {
-            cleaned.in_use.push(name);
-        } else {
+        let labels = container.labels.unwrap_or_default();
+        if inherited(&engine, container.image_id.as_deref(), &labels).await {
+            continue;
+        }
+        if force || abandoned(&labels) {
             note(&mut cleaned, &name, remove_container(&engine, &name).await);
+        } else {
+            cleaned.in_use.push(name);
         }
     }
-    for (volume, labels) in volumes(&engine, LABEL).await {
-        if !force && at_work(&labels) {
-            cleaned.in_use.push(volume);
-        } else {
+    for (volume, labels) in volumes(&engine, LABEL).await.map_err(unanswered)? {
+        if force || abandoned(&labels) {
             note(&mut cleaned, &volume, deliver::remove_volume(&engine, &volume).await);
+        } else {
+            cleaned.in_use.push(volume);
         }
     }
     Ok(cleaned)
 }
 
-fn at_work(labels: &HashMap<String, String>) -> bool {
-    labels.get(LABEL_OWNER).is_some_and(|owner| owner::is_alive(owner))
+/// A container bears the labels of its image too: one that anybody made of an image with our label is not ours.
+async fn inherited(engine: &Engine, image: Option<&str>, labels: &HashMap<String, String>) -> bool {
+    let Some(image) = image else { return false };
+    let found = engine.docker.inspect_image(image).await.ok().and_then(|image| image.config);
+    let of_image = found.and_then(|config| config.labels).unwrap_or_default();
+    of_image.get(LABEL).is_some_and(|value| labels.get(LABEL) == Some(value))
+}
+
+/// Whether no controller can be waiting for it any more. Where that cannot be seen from here, its deadline decides; what
+/// has neither was not made by a sweep that is at work.
+fn abandoned(labels: &HashMap<String, String>) -> bool {
+    match labels.get(LABEL_OWNER).map(|owner| owner::life(owner)) {
+        None | Some(Life::Dead) => true,
+        Some(Life::Alive) => false,
+        Some(Life::Unknown) => {
+            let deadline = labels.get(LABEL_DEADLINE).and_then(|deadline| deadline.parse::<i64>().ok());
+            deadline.is_some_and(|deadline| deadline < jiff::Timestamp::now().as_second())
+        }
+    }
 }
 
 fn note(cleaned: &mut Cleaned, name: &str, outcome: Result<(), String>) {
@@ -68,21 +90,24 @@ fn note(cleaned: &mut Cleaned, name: &str, outcome: Result<(), String>) {
 pub(super) async fn remove_run(engine: &Engine, run: &str) -> Vec<String> {
     let label = format!("{LABEL}={run}");
     let mut left = Vec::new();
+    let not_listed = |what: &str, words: String| format!("{what} labelled {label}: {words}");
     match list(engine, &label).await {
         Ok(containers) => {
-            for container in containers {
-                let name = name_of(&container);
-                left.extend(
-                    remove_container(engine, &name).await.err().map(|words| format!("{name}: {words}")),
-                );
+            for name in containers.iter().map(name_of) {
+                let removed = remove_container(engine, &name).await;
+                left.extend(removed.err().map(|words| format!("{name}: {words}")));
             }
         }
-        Err(words) => left.push(format!("containers labelled {label}: {words}")),
+        Err(words) => left.push(not_listed("containers", words)),
     }
-    for (volume, _) in volumes(engine, &label).await {
-        left.extend(
-            deliver::remove_volume(engine, &volume).await.err().map(|words| format!("{volume}: {words}")),
-        );
+    match volumes(engine, &label).await {
+        Ok(volumes) => {
+            for (name, _) in volumes {
+                let removed = deliver::remove_volume(engine, &name).await;
+                left.extend(removed.err().map(|words| format!("{name}: {words}")));
+            }
+        }
+        Err(words) => left.push(not_listed("volumes", words)),
     }
     left
 }
@@ -109,10 +134,10 @@ async fn list(engine: &Engine, label: &str) -> Result<Vec<ContainerSummary>, Str
     engine.docker.list_containers(Some(options)).await.map_err(|error| words(&error))
 }
 
-async fn volumes(engine: &Engine, label: &str) -> Vec<(String, HashMap<String, String>)> {
+async fn volumes(engine: &Engine, label: &str) -> Result<Vec<(String, HashMap<String, String>)>, String> {
     let options = ListVolumesOptions { filters: Some(by(label)) };
-    let found = engine.docker.list_volumes(Some(options)).await.ok().and_then(|found| found.volumes);
-    found.unwrap_or_default().into_iter().map(|volume| (volume.name, volume.labels)).collect()
+    let found = engine.docker.list_volumes(Some(options)).await.map_err(|error| words(&error))?;
+    Ok(found.volumes.unwrap_or_default().into_iter().map(|volume| (volume.name, volume.labels)).collect())
 }
 
 fn by(label: &str) -> HashMap<String, Vec<String>> {

@@ -3,51 +3,88 @@
 //! Every engine takes an archive for a container that was only created, local or remote, so the engine needs no file of
 //! this machine; and a volume reaches cells with a read-only root file system and any user.
 
+use bollard::errors::Error;
 use bollard::models::{
     ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest,
 };
-use bollard::query_parameters::{CreateContainerOptions, RemoveContainerOptions, UploadToContainerOptions};
+use bollard::query_parameters::{CreateContainerOptions, UploadToContainerOptions};
 
-use super::MOUNT;
+use super::clean;
 use super::engine::Engine;
 use super::lower::labels;
-use super::refusal::{request_fault, words};
+use super::refusal::{fault, request_fault, words};
 use crate::backend::checker;
-use crate::model::{Fault, FaultKind};
+use crate::model::{Cell, Fault, FaultKind};
 
-/// Makes and fills the volume of a run, and returns its name.
-pub(super) async fn deliver(engine: &Engine, run: &str, image: &str) -> Result<String, Fault> {
-    let name = format!("gpusweep-{run}");
+/// A volume with the checker, and where containers see it.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    volume: String,
+    mount: String,
+}
+
+impl Delivery {
+    pub(super) fn of(volume: &str, mount: &str) -> Self {
+        Self { volume: volume.to_owned(), mount: mount.to_owned() }
+    }
+
+    /// The checker's path in a container.
+    pub(super) fn program(&self) -> String {
+        format!("{}/{}", self.mount, checker::FILE_NAME)
+    }
+
+    /// How the volume is mounted.
+    pub(super) fn mounted(&self, read_only: bool) -> Mount {
+        Mount {
+            target: Some(self.mount.clone()),
+            source: Some(self.volume.clone()),
+            typ: Some(MountType::VOLUME),
+            read_only: Some(read_only),
+            // What the image has at that place must not be copied into the volume.
+            volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() }),
+            ..Mount::default()
+        }
+    }
+}
+
+/// Makes and fills the volume of a run, with the image of `cell` for the container that fills it.
+pub(super) async fn deliver(
+    engine: &Engine,
+    run: &str,
+    name: &str,
+    mount: &str,
+    cell: &Cell,
+) -> Result<Delivery, Fault> {
+    let delivery = Delivery::of(name, mount);
     let request = VolumeCreateRequest {
-        name: Some(name.clone()),
+        name: Some(name.to_owned()),
         labels: Some(labels(run, None)),
         ..VolumeCreateRequest::default()
     };
-    let refused = |error: &bollard::errors::Error| request_fault(FaultKind::LaunchRefused, error);
+    let refused = |error: &Error| request_fault(FaultKind::LaunchRefused, error);
     engine.docker.create_volume(request).await.map_err(|error| refused(&error))?;
-    let helper = format!("gpusweep-{run}-delivery");
-    let filled = fill(engine, run, &name, &helper, image).await;
-    let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
-    let removed = engine.docker.remove_container(&helper, Some(options)).await;
+    let helper = format!("{name}-delivery-{}", cell.id());
+    let filled = fill(engine, run, &delivery, &helper, cell).await;
+    let removed = clean::remove_container(engine, &helper).await;
     filled.map_err(|error| refused(&error))?;
-    removed.map_err(|error| refused(&error)).map(|()| name)
+    removed.map_err(|words| fault(FaultKind::LaunchRefused, &words)).map(|()| delivery)
 }
 
 async fn fill(
     engine: &Engine,
     run: &str,
-    volume: &str,
+    delivery: &Delivery,
     helper: &str,
-    image: &str,
-) -> Result<(), bollard::errors::Error> {
+    cell: &Cell,
+) -> Result<(), Error> {
     let body = ContainerCreateBody {
-        image: Some(image.to_owned()),
+        image: Some(cell.image.reference.clone()),
         // Never run; an image without a command of its own is refused without one.
-        entrypoint: Some(vec![format!("{MOUNT}/{}", checker::FILE_NAME)]),
-        labels: Some(labels(run, None)),
+        entrypoint: Some(vec![delivery.program()]),
+        labels: Some(labels(run, Some(cell))),
         host_config: Some(HostConfig {
             network_mode: Some("none".into()),
-            mounts: Some(vec![mount(volume, false)]),
+            mounts: Some(vec![delivery.mounted(false)]),
             ..HostConfig::default()
         }),
         ..ContainerCreateBody::default()
@@ -55,21 +92,9 @@ async fn fill(
     let options =
         CreateContainerOptions { name: Some(helper.to_owned()), ..CreateContainerOptions::default() };
     engine.docker.create_container(Some(options), body).await?;
-    let upload = UploadToContainerOptions { path: MOUNT.to_owned(), ..UploadToContainerOptions::default() };
+    let upload =
+        UploadToContainerOptions { path: delivery.mount.clone(), ..UploadToContainerOptions::default() };
     engine.docker.upload_to_container(helper, Some(upload), bollard::body_full(archive()?.into())).await
-}
-
-/// How a volume with the checker is mounted.
-pub(super) fn mount(volume: &str, read_only: bool) -> Mount {
-    Mount {
-        target: Some(MOUNT.to_owned()),
-        source: Some(volume.to_owned()),
-        typ: Some(MountType::VOLUME),
-        read_only: Some(read_only),
-        // What the image has at that place must not be copied into the volume.
-        volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() }),
-        ..Mount::default()
-    }
 }
 
 fn archive() -> std::io::Result<Vec<u8>> {

@@ -40,7 +40,7 @@ fn flags(grant: &Grant) -> Vec<String> {
         Grant::DeviceNode { path, permissions } => flag("device", &format!("{path}:{path}:{permissions}")),
         Grant::Runtime(name) => flag("runtime", name),
         // Lines are shown and exported. Without a value docker takes the caller's own, so the line still works there.
-        Grant::Env { name, .. } if names_secret(name) => flag("env", name),
+        Grant::Env { name, .. } if grant.is_secret() => flag("env", name),
         Grant::Env { name, value } => flag("env", &format!("{name}={value}")),
         Grant::Group(gid) => flag("group-add", &gid.to_string()),
         Grant::HostGroups => {
@@ -52,11 +52,6 @@ fn flags(grant: &Grant) -> Vec<String> {
         Grant::Security(option) => flag("security-opt", option),
         Grant::Privileged => vec!["--privileged".to_owned()],
     }
-}
-
-fn names_secret(variable: &str) -> bool {
-    let lower = variable.to_lowercase();
-    ["token", "secret", "passw", "credential", "key", "auth"].iter().any(|word| lower.contains(word))
 }
 
 /// The value of `--gpus`, which is one line of CSV: a field with a comma stands in quotes.
@@ -111,6 +106,8 @@ mod tests {
     fn a_secret_is_named_and_not_shown() {
         let env = |name: &str| flags(&Grant::Env { name: name.into(), value: "x1".into() });
         assert_eq!(env("HF_TOKEN"), ["--env HF_TOKEN"]);
+        let link = Grant::Env { name: "MIRROR".into(), value: "https://u:p@host/x".into() };
+        assert_eq!(flags(&link), ["--env MIRROR"]);
         assert_eq!(env("CUDA_VISIBLE_DEVICES"), ["--env 'CUDA_VISIBLE_DEVICES=x1'"]);
     }
 

@@ -5,32 +5,34 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bollard::models::{
     ContainerCreateBody, DeviceMapping, DeviceRequest, HealthConfig, HostConfig, HostConfigLogConfig,
     ResourcesUlimits,
 };
 
-use super::{LABEL, LABEL_CELL, LABEL_OWNER, MOUNT, deliver};
-use crate::backend::{checker, owner};
-use crate::model::{Cell, CellId, Device, Grant};
+use super::deliver::Delivery;
+use super::{LABEL, LABEL_CELL, LABEL_DEADLINE, LABEL_OWNER};
+use crate::backend::owner;
+use crate::model::{Cell, Device, Grant};
 
 /// Processes and threads that a cell may have. Generous: libraries start some threads for each processor.
 pub(super) const PIDS: i64 = 4096;
 
 /// The request for one cell.
-pub(super) fn container(cell: &Cell, run: &str, volume: &str) -> ContainerCreateBody {
-    let mut host = confined(cell, volume);
+pub(super) fn container(cell: &Cell, run: &str, delivery: &Delivery) -> ContainerCreateBody {
+    let mut host = confined(cell, delivery);
     let mut env = Vec::new();
     for grant in &cell.visibility.grants {
         apply(grant, &mut host, &mut env);
     }
     ContainerCreateBody {
         image: Some(cell.image.reference.clone()),
-        entrypoint: Some(vec![format!("{MOUNT}/{}", checker::FILE_NAME)]),
+        entrypoint: Some(vec![delivery.program()]),
         cmd: Some(checker_arguments(cell)),
         env: Some(env),
-        labels: Some(labels(run, Some(cell.id()))),
+        labels: Some(labels(run, Some(cell))),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
         attach_stdout: Some(false),
         attach_stderr: Some(false),
@@ -40,7 +42,7 @@ pub(super) fn container(cell: &Cell, run: &str, volume: &str) -> ContainerCreate
 }
 
 /// What every cell is denied, whatever it is granted.
-fn confined(cell: &Cell, volume: &str) -> HostConfig {
+fn confined(cell: &Cell, delivery: &Delivery) -> HostConfig {
     let memory = cell.limits.memory.and_then(|bytes| i64::try_from(bytes).ok());
     // A privileged container with its capabilities dropped would be neither one thing nor the other.
     let confined = !cell.visibility.privileged();
@@ -54,7 +56,7 @@ fn confined(cell: &Cell, volume: &str) -> HostConfig {
         memory_swap: memory,
         // The report is read from the log, so the log must be one that can be read back whole.
         log_config: Some(HostConfigLogConfig { typ: Some("json-file".into()), config: None }),
-        mounts: Some(vec![deliver::mount(volume, true)]),
+        mounts: Some(vec![delivery.mounted(true)]),
         ..HostConfig::default()
     }
 }
@@ -145,10 +147,20 @@ pub(super) fn host_groups() -> Vec<u32> {
     groups
 }
 
-/// Labels of a container.
-pub(super) fn labels(run: &str, cell: Option<&CellId>) -> HashMap<String, String> {
-    let own = [(LABEL.to_owned(), run.to_owned()), (LABEL_OWNER.to_owned(), owner::this())];
-    own.into_iter().chain(cell.map(|id| (LABEL_CELL.to_owned(), id.to_string()))).collect()
+/// Time beyond a cell's own deadline in which its container may still have to be collected and removed.
+const MARGIN: Duration = Duration::from_secs(600);
+
+/// Labels of what belongs to a run and, for a container, to a cell.
+pub(super) fn labels(run: &str, cell: Option<&Cell>) -> HashMap<String, String> {
+    let mut labels =
+        HashMap::from([(LABEL.to_owned(), run.to_owned()), (LABEL_OWNER.to_owned(), owner::this())]);
+    if let Some(cell) = cell {
+        let left = i64::try_from((cell.limits.cell_timeout + MARGIN).as_secs()).unwrap_or(i64::MAX);
+        let deadline = jiff::Timestamp::now().as_second().saturating_add(left);
+        labels.insert(LABEL_CELL.to_owned(), cell.id().to_string());
+        labels.insert(LABEL_DEADLINE.to_owned(), deadline.to_string());
+    }
+    labels
 }
 
 /// The checker's arguments for a cell.
@@ -181,7 +193,10 @@ mod tests {
             visibility: Visibility { name: "it".into(), grants },
             ..testing::parts("it", "it", &[])
         };
-        serde_json::to_value(container(&Cell::new(parts), "run", "volume").host_config).unwrap()
+        serde_json::to_value(
+            container(&Cell::new(parts), "run", &Delivery::of("volume", "/place")).host_config,
+        )
+        .unwrap()
     }
 
     /// The expected values are what Docker's own client was seen to send.

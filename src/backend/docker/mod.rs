@@ -27,6 +27,7 @@ pub use line::command;
 pub(super) use line::{CHECKER, quoted};
 pub(super) use lower::checker_arguments;
 
+use self::deliver::Delivery;
 use self::engine::Engine;
 use self::image::Image;
 use super::{Attempt, AttemptContext, Backend};
@@ -42,7 +43,11 @@ const LABEL_CELL: &str = "gpusweep.cell";
 /// Label that tells whether the controller that made a container is still alive.
 const LABEL_OWNER: &str = "gpusweep.owner";
 
-/// Where the checker lies in every container. Nothing that an image has is hidden by it.
+/// Label with the time, in seconds since 1970, after which no controller can still be waiting for a container.
+const LABEL_DEADLINE: &str = "gpusweep.deadline";
+
+/// Where the checker lies in the containers of a line for people. A run takes a place of its own, which no image can
+/// know: one that has links or volumes at a known place could put a file of its own over the checker.
 const MOUNT: &str = "/.gpusweep";
 
 /// Pulls at a time unless the matrix says otherwise.
@@ -55,7 +60,10 @@ pub struct DockerBackend {
     slots: Option<usize>,
     pulls: Semaphore,
     engine: OnceCell<Result<Engine, Fault>>,
-    volume: OnceCell<Result<String, Fault>>,
+    delivery: OnceCell<Delivery>,
+    /// Name of this host in names of containers and volumes: two hosts may turn out to be one engine.
+    tag: String,
+    mount: String,
     images: HashMap<String, OnceCell<Result<Image, Fault>>>,
 }
 
@@ -71,7 +79,9 @@ impl DockerBackend {
             slots,
             pulls: Semaphore::new(plan.limits.pull.map_or(PULLS, |pulls| pulls as usize)),
             engine: OnceCell::new(),
-            volume: OnceCell::new(),
+            delivery: OnceCell::new(),
+            tag: format!("h{}", plan.hosts.iter().position(|other| other.name == host.name).unwrap_or(0)),
+            mount: format!("{MOUNT}-{}", secret()),
             images: wanted.map(|cell| (cell.image.reference.clone(), OnceCell::new())).collect(),
         }
     }
@@ -90,10 +100,23 @@ impl DockerBackend {
         }
     }
 
-    /// The volume with the checker, filled once; any image serves, since the container that fills it never starts.
-    async fn volume(&self, engine: &Engine, reference: &str) -> Result<String, Fault> {
-        self.volume.get_or_init(|| deliver::deliver(engine, &self.run, reference)).await.clone()
+    /// The volume with the checker, filled once. Any image serves, since the container that fills it never starts; but
+    /// one that cannot be used for it is no reason for others to fail, so only a success is kept.
+    async fn delivery(&self, engine: &Engine, cell: &Cell) -> Result<&Delivery, Fault> {
+        let name = format!("gpusweep-{}-{}", self.run, self.tag);
+        let deliver = || deliver::deliver(engine, &self.run, &name, &self.mount, cell);
+        self.delivery.get_or_try_init(deliver).await
     }
+}
+
+/// A word that nobody can foresee.
+fn secret() -> String {
+    let mut bytes = [0_u8; 8];
+    // Where the kernel has no randomness, the time is still nothing that an image was built with.
+    if rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).is_err() {
+        bytes = jiff::Timestamp::now().as_nanosecond().to_le_bytes()[..8].try_into().unwrap_or(bytes);
+    }
+    format!("{:016x}", u64::from_le_bytes(bytes))
 }
 
 impl Backend for DockerBackend {
