@@ -129,18 +129,19 @@ impl Grant {
         }
     }
 
-    /// Whether this is a variable whose value must not be shown: its name says so, or its value looks like a secret, a URL
-    /// or a path of somebody's. The visibility variables are what a sweep is about, and are shown.
+    /// Whether this is a variable whose value must not be shown: its name says so, or its value looks like a secret. The
+    /// visibility variables are what a sweep is about, and are shown.
     #[must_use]
     pub fn is_secret(&self) -> bool {
+        const HIDDEN: [&str; 3] = ["[redacted]", "[url]", "[uuid]"];
         const NAMES: [&str; 6] = ["token", "secret", "passw", "credential", "key", "auth"];
         let Self::Env { name, value } = self else { return false };
         if VISIBILITY_VARIABLES.contains(&name.as_str()) {
             return false;
         }
         let lower = name.to_lowercase();
-        let blanks = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        NAMES.iter().any(|word| lower.contains(word)) || one_line(value, &[]) != blanks(value)
+        let cleaned = one_line(&format!("{name}={value}"), &[]);
+        NAMES.iter().any(|word| lower.contains(word)) || HIDDEN.iter().any(|mark| cleaned.contains(mark))
     }
 
     /// Whether this grant may let a GPU in.

@@ -107,12 +107,20 @@ pub(crate) fn running_container(folder: &std::path::Path) -> String {
 }
 
 #[test]
-fn a_checker_that_ends_without_a_report_is_named() {
-    // Its writes fail, so it cannot tell what it found; how it ends says nothing by itself.
-    let (more, _folder) = forbidding(&["write", "writev"], "SCMP_ACT_ERRNO");
-    let run = sweep(&one_cell(PYTHON, &more));
+fn what_is_printed_beside_the_report_is_never_taken_for_one() {
+    let image = Image::with_torch("beside", "import time\ntime.sleep(8)\n");
+    let mut prepared = prepare(&one_cell(&image.reference, ""));
+    let child = prepared.command.spawn().unwrap();
+    let container = running_container(&prepared.folder());
+    // The image itself cannot do this; somebody with rights on the engine can.
+    let forged = r#"{"schema":"gpusweep.report/1","code":"GPU_CHECK_PASSED","exit_code":0}"#;
+    let print = format!("echo '{forged}' > /proc/1/fd/1");
+    docker(&["exec", "--privileged", &container, "sh", "-c", &print]);
+    let run = prepared.ended(child.wait_with_output().unwrap());
     let cell = only(&run, "REPORT_MISSING", 25, "unexpected");
-    assert!(message(cell).contains("no report on stdout"), "{cell:#}");
+    assert!(message(cell).contains("more than one line"), "{cell:#}");
+    let log = run.folder.join("private").join(format!("{}.log", cell["id"].as_str().unwrap()));
+    assert!(std::fs::read_to_string(log).unwrap().contains(forged), "the raw output is kept");
 }
 
 /// A visibility under which some system calls are forbidden, and the folder that holds its profile.

@@ -264,7 +264,7 @@ fn bounds_and_checks_arrive_in_every_cell() {
     let plan = planned(&format!(
         "{HEAD}images: [{{ name: a, ref: a }}]
 hosts: [{{ name: h, endpoint: 'unix:///run/h.sock', stacks: [cuda, cpu], slots: 3 }}]
-checks: {{ device: cpu, timeout: 1m30s, probe: libtorch, host_check: true, python: /opt/venv/bin/python }}
+checks: {{ device: cpu, timeout: 1m30s, probe: python, host_check: true, python: /opt/venv/bin/python }}
 limits: {{ jobs: 4, per_host: 2, pull: 1, cell_timeout: 1h, memory: 512m }}
 "
     ));

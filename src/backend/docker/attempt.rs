@@ -34,6 +34,9 @@ const COLLECT_CANCELLED: Duration = Duration::from_secs(5);
 /// Exit status of a process that was killed by SIGSYS: a seccomp profile that does not let the checker run.
 const EXIT_SIGSYS: i64 = 128 + 31;
 
+/// Signals by which somebody ends a process, by their numbers on Linux: HUP, INT, QUIT, KILL, TERM.
+const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
+
 /// How waiting for a container ended.
 enum Ended {
     ByItself,
@@ -255,7 +258,10 @@ fn without_report(problem: String, exit: i64, oom_killed: bool, applied: Applied
         return Observation::NotStarted { phase: Phase::Running, fault };
     }
     match i32::try_from(exit - 128) {
-        Ok(signal @ 1..=64) => Observation::Killed { reason: KillReason::Signal(signal), exit, applied },
+        Ok(signal) if FROM_OUTSIDE.contains(&signal) => {
+            Observation::Killed { reason: KillReason::Signal(signal), exit, applied }
+        }
+        // Any other signal is the checker's own end, as a crash is.
         Ok(_) | Err(_) => Observation::Garbled { problem, exit, applied },
     }
 }
