@@ -21,6 +21,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gpusweep_report::{Check, Code, Exposure, Outcome, Stage};
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 pub use cli::{Cpu, Options, ProbeOption};
 pub use limits::Limits;
@@ -37,6 +38,7 @@ use worker::{Asked, stopped};
 /// It takes the process for itself: signal handlers, and every child that ends.
 #[must_use]
 pub fn run(options: &Options, limits: &Limits) -> u8 {
+    close_to_others();
     let private = Private::collect();
     let mut draft = match Supervisor::new() {
         Ok(supervisor) => check(&supervisor, options, limits),
@@ -63,6 +65,12 @@ pub fn run(options: &Options, limits: &Limits) -> u8 {
         let _ = std::io::stderr().write_all(draft.said.as_bytes());
     }
     exit
+}
+
+/// The image's code has the same user, and would otherwise write a report of its own to this process's stdout through
+/// /proc, or change its memory. Best effort: a kernel that refuses leaves a check that is still worth its while.
+fn close_to_others() {
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
 fn check(supervisor: &Supervisor, options: &Options, limits: &Limits) -> Draft {

@@ -108,6 +108,8 @@ fn check_strings(value: &serde_json::Value, at: &str) -> Result<(), Invalid> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{Code, Execution, FirstError, Probe, Request};
 
@@ -143,6 +145,18 @@ mod tests {
     #[test]
     fn a_true_report_is_read_back_whole() {
         assert_eq!(reparse(&passed()).unwrap(), passed());
+    }
+
+    proptest! {
+        #[test]
+        fn any_finite_loss_is_read_back_exactly(loss in prop_oneof![any::<f64>(), 195.0..197.0]) {
+            prop_assume!(loss.is_finite());
+            let mut report = passed();
+            if let Some(run) = &mut report.execution {
+                run.loss = Some(loss);
+            }
+            prop_assert_eq!(reparse(&report).unwrap(), report);
+        }
     }
 
     #[test]

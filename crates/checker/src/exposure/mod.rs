@@ -16,6 +16,9 @@ use std::time::Duration;
 
 use gpusweep_report::Exposure;
 
+/// Said outright, as the default is the image's to set: a RUST_MIN_STACK beyond all memory would keep the thread away.
+const STACK: usize = 1 << 20;
+
 /// Looks at everything, or gives up: a driver can block an open for ever, and the check has to go on.
 pub(crate) fn look(limit: Duration) -> Option<Exposure> {
     let (sender, receiver) = mpsc::channel();
@@ -23,7 +26,7 @@ pub(crate) fn look(limit: Duration) -> Option<Exposure> {
         // Where nobody waits any more, the facts came too late.
         let _ = sender.send(look_below(Path::new("/")));
     };
-    std::thread::Builder::new().name("exposure".to_owned()).spawn(looking).ok()?;
+    std::thread::Builder::new().name("exposure".to_owned()).stack_size(STACK).spawn(looking).ok()?;
     receiver.recv_timeout(limit).ok()
 }
 

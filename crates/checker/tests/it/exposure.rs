@@ -24,6 +24,12 @@ fn nodes_are_listed_also_where_they_are_missing() {
     assert!(exposure.nodes.iter().all(|node| node.open == "ok" || node.open.starts_with('E')));
 }
 
+#[test]
+fn the_image_cannot_blind_the_look_with_a_stack_that_nothing_can_hold() {
+    let outcome = Checker::with_gpus(1).env("RUST_MIN_STACK", "99999999999999999").run();
+    assert!(outcome.report.exposure.is_some(), "{}", outcome.line);
+}
+
 /// A double of nvidia-smi that runs these lines.
 fn with_smi(lines: &str) -> Checker {
     let checker = Checker::with_gpus(1).args(["--host-check"]);

@@ -83,3 +83,40 @@ fn strings_of_the_image_are_bounded_and_plain() {
     outcome.expect(Code::CpuCheckPassed, Stage::Complete);
     assert!(outcome.report.pytorch.unwrap().version.len() <= 64);
 }
+
+/// A torch that tries to write where its supervisor's report goes, and into its supervisor.
+const INTRUDER: &str = r#"
+import os
+opened = []
+for name in ("fd/1", "fd/2", "mem"):
+    try:
+        os.close(os.open("/proc/%d/%s" % (os.getppid(), name), os.O_WRONLY))
+        opened.append(name)
+    except OSError:
+        pass
+raise RuntimeError("opened: %s" % opened)
+"#;
+
+#[test]
+fn an_image_cannot_write_to_its_supervisor() {
+    let checker = Checker::new().args(["--device", "cpu"]);
+    let site = checker.folder.path().join("site");
+    std::fs::create_dir_all(site.join("torch")).unwrap();
+    std::fs::write(site.join("torch/__init__.py"), INTRUDER).unwrap();
+    let (command, _folder, _) = checker.env("PYTHONPATH", site).into_command();
+    // As in a cell: with this capability, every process is open to the image.
+    let mut without = std::process::Command::new("setpriv");
+    without.args(["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]);
+    let is_root = rustix::process::geteuid().is_root();
+    let mut plain = std::process::Command::new("env");
+    let run = if is_root { &mut without } else { &mut plain };
+    run.arg(command.get_program()).args(command.get_args()).env_clear();
+    run.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let Ok(output) = run.output() else {
+        eprintln!("skipped: there is no setpriv here");
+        return;
+    };
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let outcome = crate::harness::read(&stdout, output.status.code(), Duration::ZERO);
+    outcome.expect(Code::TorchImportFailed, Stage::Import).expect_error("RuntimeError", "opened: []");
+}
