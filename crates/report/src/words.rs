@@ -70,7 +70,11 @@ fn spellings(words: impl IntoIterator<Item = impl AsRef<str>>, shortest: usize) 
         let escaped =
             word.replace('\\', r"\\").replace('\n', r"\n").replace('\t', r"\t").replace('\r', r"\r");
         for spelling in [plain(word), plain(&escaped)] {
-            all.insert(spelling.replace(['-', '.'], "_"));
+            all.extend([
+                spelling.replace(['-', '.'], "_"),
+                spelling.replace('-', "_"),
+                spelling.replace('.', "_"),
+            ]);
             all.insert(spelling);
         }
     }
@@ -136,6 +140,7 @@ mod tests {
             r"back\\slash",
             "moon-shot.7",
             "moon_shot_7",
+            "moon_shot.7",
         ] {
             assert_eq!(words().hide(&format!("bad {text}!")), "bad [redacted]!", "{text}");
         }
