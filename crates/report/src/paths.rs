@@ -14,7 +14,8 @@ const PATH_MARK: &str = "[path]";
 /// Inside quotes, all up to the closing quote is the path, blanks included; where the text was cut, up to its end.
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
     let start = r"(?:~|\.{0,2}/|[A-Za-z]:[\\/]|\\\\)";
-    let quotes = [("'", "'"), ("\"", "\""), ("`", "`"), ("‘", "’"), ("“", "”")];
+    // GNU's programs close a backtick with an apostrophe.
+    let quotes = [("'", "'"), ("\"", "\""), ("`", "`'"), ("‘", "’"), ("“", "”")];
     let one = |(open, close): (&str, &str)| format!("({open})({start}[^{close}]*)");
     pattern(&quotes.map(one).join("|"))
 });
@@ -100,6 +101,7 @@ mod tests {
         assert_eq!(cut_paths(r"no 'C:\My Files\x.dll' or '\\srv\my share\y'"), "no 'x.dll' or 'y'");
         assert_eq!(cut_paths("cut off: '/srv/my secret dir/x"), "cut off: 'x");
         assert_eq!(cut_paths("no '/dev/kfd'; can't load 'a b/c'"), "no '/dev/kfd'; can't load 'a b/c'");
+        assert_eq!(cut_paths("no `/srv/a b/c' (required by /srv/x.so)"), "no `c' (required by x.so)");
         assert_eq!(cut_paths("'/dev/kfd or /srv/x/y'"), "'y'");
     }
 
