@@ -7,7 +7,7 @@ use gpusweep_report::{
     SCHEMA, Stage, Status,
 };
 
-use crate::privacy::{Private, kind};
+use crate::privacy::Private;
 use crate::verdict::{Fault, Verdict};
 
 /// Findings so far.
@@ -65,11 +65,19 @@ impl Draft {
         same.then_some((text, report.exit_code))
     }
 
+    /// The device asked for is no word of the worker's, whatever else it may be.
+    fn without_private(&self, mut run: Execution, private: &Private) -> Execution {
+        if run.device != self.request.device {
+            run.device = private.token(&run.device);
+        }
+        run
+    }
+
     fn report(&self, private: &Private) -> Report {
         let Verdict { code, stage, error } = self.verdict.clone();
         let first_error = error.map(|fault| FirstError {
             stage,
-            kind: kind(&fault.kind),
+            kind: private.kind(&fault.kind),
             message: private.message(&fault.message),
         });
         Report {
@@ -82,7 +90,7 @@ impl Draft {
             request: self.request.clone(),
             runtime: self.runtime.clone(),
             pytorch: self.pytorch.clone(),
-            execution: self.execution.clone(),
+            execution: self.execution.clone().map(|run| self.without_private(run, private)),
             exposure: self.exposure.clone(),
             host_check: self.host_check.clone(),
             checks: self.checks.clone(),

@@ -41,7 +41,7 @@ pub fn run(options: &Options, limits: &Limits) -> u8 {
     close_to_others();
     let private = Private::collect();
     let mut draft = match Supervisor::new() {
-        Ok(supervisor) => check(&supervisor, options, limits),
+        Ok(supervisor) => check(&supervisor, options, limits, &private),
         Err(error) => {
             let fault = Fault::new(errno::of(&error), "the supervisor cannot listen for signals");
             let verdict = Verdict::failed(Code::WorkerFailed, Stage::Interpreter, fault);
@@ -73,11 +73,11 @@ fn close_to_others() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-fn check(supervisor: &Supervisor, options: &Options, limits: &Limits) -> Draft {
+fn check(supervisor: &Supervisor, options: &Options, limits: &Limits, private: &Private) -> Draft {
     let probed = match options.probe {
         ProbeOption::Libtorch => unavailable(options, "libtorch", Stage::Interpreter),
         ProbeOption::Driver => unavailable(options, "driver", Stage::Driver),
-        ProbeOption::Auto | ProbeOption::Python => check_python(supervisor, options, limits),
+        ProbeOption::Auto | ProbeOption::Python => check_python(supervisor, options, limits, private),
     };
     let mut draft = probed;
     if options.host_check && supervisor.stop().is_none() {
@@ -93,7 +93,7 @@ fn unavailable(options: &Options, probe: &str, stage: Stage) -> Draft {
     draft
 }
 
-fn check_python(supervisor: &Supervisor, options: &Options, limits: &Limits) -> Draft {
+fn check_python(supervisor: &Supervisor, options: &Options, limits: &Limits, private: &Private) -> Draft {
     let request = options.request();
     let (exposure, exposed) = look_at_exposure(options, limits);
     if let Some(stop) = supervisor.stop() {
@@ -107,7 +107,7 @@ fn check_python(supervisor: &Supervisor, options: &Options, limits: &Limits) -> 
     });
     let asked = Asked { device: &request.device, kfd_refuses };
     let compute = Duration::from_secs(u64::from(options.timeout));
-    let mut probed = worker::probe(supervisor, interpreter.as_ref(), asked, compute, limits);
+    let mut probed = worker::probe(supervisor, interpreter.as_ref(), asked, compute, limits, private);
     probed.checks.insert(0, exposed);
     Draft {
         verdict: probed.verdict,

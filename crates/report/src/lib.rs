@@ -5,13 +5,16 @@
 
 mod code;
 mod document;
+mod paths;
 mod sanitize;
 mod validate;
+mod words;
 
 pub use code::{Code, UnknownCode};
 pub use document::{
     Cause, Check, Device, Execution, Exposure, FirstError, HostCheck, Library, Node, Outcome, Probe, Pytorch,
     Report, Request, Runtime, SCHEMA, Stage, Status, VISIBILITY_VARIABLES,
 };
-pub use sanitize::{MESSAGE_LIMIT, one_line};
+pub use sanitize::{MESSAGE_LIMIT, is_steering, one_line, one_line_without};
 pub use validate::{Invalid, MAX_BYTES};
+pub use words::PrivateWords;

@@ -2,7 +2,7 @@
 //!
 //! Main function: [`Report::parse`]. It trusts nothing that the text says of itself.
 
-use crate::{MESSAGE_LIMIT, Report, SCHEMA, Stage, Status, one_line};
+use crate::{MESSAGE_LIMIT, Report, SCHEMA, Stage, Status, is_steering, one_line};
 
 /// The longest report, in bytes. A real one has a few thousand.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -26,7 +26,7 @@ pub enum Invalid {
     #[error("the report contradicts itself: {0}")]
     Inconsistent(&'static str),
     /// A string is longer than any honest one.
-    #[error("the report's field {0} is too long or has control characters")]
+    #[error("the report's field {0} is too long or has control or invisible characters")]
     Text(String),
 }
 
@@ -90,8 +90,13 @@ fn check_schema(value: &serde_json::Value) -> Result<(), Invalid> {
     }
 }
 
+/// No honest report needs one: each changes what a terminal or an editor shows.
+fn is_unfit(c: char) -> bool {
+    c.is_control() || is_steering(c)
+}
+
 fn check_strings(value: &serde_json::Value, at: &str) -> Result<(), Invalid> {
-    let bad = |text: &str| text.chars().count() > MAX_STRING || text.chars().any(char::is_control);
+    let bad = |text: &str| text.chars().count() > MAX_STRING || text.chars().any(is_unfit);
     match value {
         serde_json::Value::String(text) if bad(text) => Err(Invalid::Text(at.to_owned())),
         serde_json::Value::Array(items) => items.iter().try_for_each(|item| check_strings(item, at)),
@@ -204,7 +209,9 @@ mod tests {
     fn floods_and_escapes_are_refused() {
         assert!(matches!(Report::parse(&" ".repeat(MAX_BYTES + 1)), Err(Invalid::TooLong)));
         let mut report = passed();
-        report.checker_version = "\u{1b}[2J".into();
-        assert!(matches!(reparse(&report), Err(Invalid::Text(field)) if field == "checker_version"));
+        for text in ["\u{1b}[2J", "\u{9b}2J", "\u{202e}x", "\u{61c}", "\u{ad}", "\u{fffa}", "\u{e0001}"] {
+            report.checker_version = text.into();
+            assert!(matches!(reparse(&report), Err(Invalid::Text(field)) if field == "checker_version"));
+        }
     }
 }

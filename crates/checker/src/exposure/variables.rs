@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use gpusweep_report::VISIBILITY_VARIABLES;
+use gpusweep_report::{VISIBILITY_VARIABLES, is_steering};
 
 /// The longest value told.
 const MAX_VALUE: usize = 256;
@@ -17,7 +17,8 @@ pub(super) fn variables() -> BTreeMap<String, Option<String>> {
 
 /// Quotes and blanks stay, as they can be the fault; control characters and identifiers of devices do not.
 fn plain(value: &str) -> String {
-    let visible: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let visible: String =
+        value.chars().map(|c| if c.is_control() || is_steering(c) { ' ' } else { c }).collect();
     let is_blank = visible.trim().is_empty();
     let text = if is_blank { visible } else { keep_blanks(&visible) };
     text.chars().take(MAX_VALUE).collect()
@@ -39,6 +40,8 @@ mod tests {
         assert_eq!(plain("\"0,1\""), "\"0,1\"");
         assert_eq!(plain(" 0 "), " 0 ");
         assert_eq!(plain(" "), " ");
+        assert_eq!(plain("\u{ad}"), " ");
+        assert_eq!(plain("\u{202e}0"), " 0");
         assert_eq!(plain(""), "");
         assert_eq!(plain("GPU-12345678-1234-1234-1234-123456789abc"), "[uuid]");
         assert_eq!(plain(&"1,".repeat(400)).chars().count(), MAX_VALUE);

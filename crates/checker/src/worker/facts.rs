@@ -6,26 +6,27 @@ use gpusweep_report::{Device, Probe, Pytorch, Runtime};
 
 use super::message::{DeviceFacts, PytorchFacts, RuntimeFacts};
 use crate::interpreter::How;
-use crate::privacy::{label, token};
+use crate::privacy::{Private, token};
 
 /// More than any build or machine has.
 const MAX_LIST: usize = 64;
 
 /// The runtime block; the system's part of it is known even where no interpreter ran.
-pub(super) fn runtime(facts: Option<&RuntimeFacts>, how: Option<How>) -> Runtime {
+pub(super) fn runtime(facts: Option<&RuntimeFacts>, how: Option<How>, private: &Private) -> Runtime {
     let system = rustix::system::uname();
     Runtime {
-        python_version: facts.map(|facts| token(&facts.python_version)),
+        python_version: facts.map(|facts| private.token(&facts.python_version)),
         os_family: token(&system.sysname().to_string_lossy()),
         arch: token(&system.machine().to_string_lossy()),
-        libc: facts.and_then(|facts| facts.libc.as_deref()).map(token),
+        libc: facts.and_then(|facts| facts.libc.as_deref()).map(|libc| private.token(libc)),
         interpreter: how.map(|how| how.as_str().to_owned()),
         probe: Probe::Python,
     }
 }
 
 /// The torch block.
-pub(super) fn pytorch(facts: PytorchFacts) -> Pytorch {
+pub(super) fn pytorch(facts: PytorchFacts, private: &Private) -> Pytorch {
+    let token = |text: &str| private.token(text);
     let cuda_build = facts.cuda_build.as_deref().map(token);
     let hip_build = facts.hip_build.as_deref().map(token);
     let backend = match (&hip_build, &cuda_build) {
@@ -42,15 +43,17 @@ pub(super) fn pytorch(facts: PytorchFacts) -> Pytorch {
         gpu_available: facts.gpu_available,
         visible_device_count: facts.visible_device_count,
         arch_list: facts.arch_list.map(|list| list.iter().take(MAX_LIST).map(|name| token(name)).collect()),
-        devices: facts.devices.map(|list| list.into_iter().take(MAX_LIST).map(device).collect()),
+        devices: facts
+            .devices
+            .map(|list| list.into_iter().take(MAX_LIST).map(|facts| device(&facts, private)).collect()),
     }
 }
 
-fn device(facts: DeviceFacts) -> Device {
+fn device(facts: &DeviceFacts, private: &Private) -> Device {
     Device {
         index: facts.index,
-        name: label(&facts.name),
-        architecture: facts.architecture.as_deref().map(token),
+        name: private.label(&facts.name),
+        architecture: facts.architecture.as_deref().map(|name| private.token(name)),
         memory_bytes: facts.memory_bytes,
         uuid: None,
     }

@@ -20,6 +20,7 @@ pub(crate) use judge::{Asked, stopped};
 use session::{Allowance, Session};
 
 use crate::interpreter::Interpreter;
+use crate::privacy::Private;
 use crate::process::{Job, StartError, Supervisor};
 use crate::verdict::{Fault, Verdict};
 use crate::{Limits, errno, privacy};
@@ -46,11 +47,12 @@ pub(crate) fn probe(
     asked: Asked<'_>,
     compute: Duration,
     limits: &Limits,
+    private: &Private,
 ) -> Probed {
     let Some(interpreter) = interpreter else {
         let message =
             "there is no Python interpreter: neither configured, nor in an environment, nor on PATH";
-        return not_started(Code::TorchMissing, Fault::new("NotFound", message), None);
+        return not_started(Code::TorchMissing, Fault::new("NotFound", message), None, private);
     };
     let job = Job {
         program: interpreter.path.clone(),
@@ -64,11 +66,11 @@ pub(crate) fn probe(
     match supervisor.supervise(&job, &mut session, limits.settle) {
         Err(StartError(error)) => {
             let (code, fault) = start_fault(&error, &interpreter.path);
-            not_started(code, fault, Some(interpreter))
+            not_started(code, fault, Some(interpreter), private)
         }
         Ok(ended) => {
-            let runtime = facts::runtime(session.runtime.as_ref(), Some(interpreter.how));
-            let pytorch = session.pytorch.take().map(|torch| facts::pytorch(*torch));
+            let runtime = facts::runtime(session.runtime.as_ref(), Some(interpreter.how), private);
+            let pytorch = session.pytorch.take().map(|torch| facts::pytorch(*torch, private));
             let Judged { verdict, execution, checks } = judge::judge(session, &ended, asked);
             Probed { verdict, runtime, pytorch, execution, checks, said: ended.stderr }
         }
@@ -80,10 +82,10 @@ fn script(device: &str, report_fd: i32) -> String {
     format!("CONFIG = {{\"fd\": {report_fd}, \"device\": \"{device}\"}}\n{SCRIPT}")
 }
 
-fn not_started(code: Code, fault: Fault, interpreter: Option<&Interpreter>) -> Probed {
+fn not_started(code: Code, fault: Fault, interpreter: Option<&Interpreter>, private: &Private) -> Probed {
     Probed {
         verdict: Verdict::failed(code, Stage::Interpreter, fault),
-        runtime: facts::runtime(None, interpreter.map(|interpreter| interpreter.how)),
+        runtime: facts::runtime(None, interpreter.map(|interpreter| interpreter.how), private),
         pytorch: None,
         execution: None,
         checks: vec![Check { name: Stage::Interpreter, outcome: Outcome::Failed, elapsed_ms: 0 }],

@@ -39,7 +39,8 @@ def clean(text):
     """Text that every JSON reader takes, cut at a word so that half a secret does not escape its replacement."""
     text = text.encode("utf-8", "replace").decode("utf-8")
     if len(text) > MAX_TEXT:
-        text = text[:MAX_TEXT].rsplit(None, 1)[0]
+        words = text[:MAX_TEXT].rsplit(None, 1)
+        text = words[0] if len(words) > 1 else "\u2026"
     return text
 
 

@@ -71,3 +71,35 @@ fn a_traceback_in_a_message_becomes_one_short_line() {
     outcome.expect(Code::RuntimeError, Stage::Product);
     assert!(outcome.report.first_error.unwrap().message.chars().count() <= 300);
 }
+
+#[test]
+fn a_long_text_without_blanks_is_dropped_whole() {
+    let text = format!("{}canary", "a:".repeat(1999));
+    let outcome = Checker::with_gpus(1).fault(&format!("product=raise:RuntimeError:{text}more")).run();
+    outcome.expect(Code::RuntimeError, Stage::Product);
+    assert_eq!(outcome.report.first_error.unwrap().message, "…");
+}
+
+/// A torch whose every text is a variable's value.
+const TELLTALE: &str = r#"
+import os
+class version:
+    cuda = "12-" + os.environ["SETTING"]
+    hip = os.environ["SETTING"]
+__version__ = "2.9+" + os.environ["SETTING"].replace("-", "_")
+def tensor(*args, **kwargs):
+    raise type(os.environ["SETTING"], (Exception,), {})("no")
+device, float32 = str, None
+"#;
+
+#[test]
+fn no_field_of_the_worker_tells_a_value() {
+    let checker = Checker::new().args(["--device", "cpu"]).env("SETTING", "Canary-value.7");
+    let site = checker.folder.path().join("site");
+    std::fs::create_dir_all(site.join("torch")).unwrap();
+    std::fs::write(site.join("torch/__init__.py"), TELLTALE).unwrap();
+    let outcome = checker.env("PYTHONPATH", site).run();
+    outcome.expect(Code::RuntimeError, Stage::Allocate).expect_error("redacted", "no");
+    assert!(!outcome.line.contains("Canary"), "{}", outcome.line);
+    assert_eq!(outcome.report.pytorch.unwrap().version, "2.9+redacted");
+}
