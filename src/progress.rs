@@ -18,9 +18,6 @@ use crate::table::duration;
 
 /// Running cells that are named below the bar; the rest is counted.
 const NAMED: usize = 4;
-/// The widest line below the bar. It never fills a terminal of 80 columns, in which the `^C` that the terminal itself
-/// writes would go to a line of its own, which nobody takes away again.
-const MESSAGE: usize = 72;
 /// How often the bar's clock is redrawn.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -82,7 +79,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(plan.runnable().count() as u64), target);
         // The template is a constant; should it ever be refused, the plain bar is no reason to stop a sweep.
         if let Ok(style) =
-            ProgressStyle::with_template("[{elapsed_precise}] [{bar:40}] {pos}/{len} cells\n{msg}")
+            ProgressStyle::with_template("[{elapsed_precise}] [{bar:40}] {pos}/{len} cells\n{wide_msg}")
         {
             bar.set_style(style.progress_chars("=> "));
         }
@@ -154,18 +151,11 @@ impl Progress {
             Sink::Bar(bar) => {
                 bar.set_length(ledger.runnable() as u64);
                 bar.set_position(ledger.finished() as u64);
-                bar.set_message(fitting(&message(&self.running, ledger)));
+                bar.set_message(message(&self.running, ledger));
             }
             Sink::Lines(_) | Sink::Quiet => {}
         }
     }
-}
-
-fn fitting(text: &str) -> String {
-    if text.chars().count() <= MESSAGE {
-        return text.to_owned();
-    }
-    text.chars().take(MESSAGE - 1).chain(['…']).collect()
 }
 
 /// What stands below the bar.
