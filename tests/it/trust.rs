@@ -1,4 +1,4 @@
-//! What must never come out green, be lost, or be touched: cases that a hostile tester found.
+//! What must never come out green, be lost, or be touched: cases that once did.
 
 use std::process::Stdio;
 
