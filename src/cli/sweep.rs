@@ -7,7 +7,7 @@ use std::path::Path;
 use super::failure::Failure;
 use super::options::MatrixOptions;
 use crate::backend;
-use crate::matrix;
+use crate::matrix::{self, MatrixError};
 use crate::model::CellId;
 use crate::plan::{self, Plan};
 
@@ -21,7 +21,7 @@ pub(super) struct Sweep {
 pub(super) fn load(options: &MatrixOptions) -> Result<Sweep, Failure> {
     let source = read(&options.matrix)?;
     let name = options.matrix.display().to_string();
-    let matrix = matrix::parse(&source, &name).map_err(Failure::usage)?;
+    let matrix = matrix::parse(&source, &name).map_err(|error| wrong(&error))?;
     let whole = plan::plan(&matrix).map_err(Failure::usage)?;
     if whole.cells.is_empty() {
         return Err(Failure::usage(format!(
@@ -35,6 +35,16 @@ pub(super) fn load(options: &MatrixOptions) -> Result<Sweep, Failure> {
             .hint(format!("run `gpusweep plan {name}` to see its cells")));
     }
     Ok(Sweep { source, plan })
+}
+
+/// The error with the line that it is about, and a mark under the place.
+fn wrong(error: &MatrixError) -> Failure {
+    let (line, column) = (error.line().to_string(), error.column());
+    let source: String = error.source_line().chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
+    let (gutter, indent) = (" ".repeat(line.len()), " ".repeat(column.saturating_sub(1)));
+    let place = format!("{}:{line}:{column}", error.file());
+    let snippet = format!("{gutter} |\n{line} | {source}\n{gutter} | {indent}^");
+    Failure::usage(format!("{place}: {}\n{snippet}", error.message())).hint(error.hint())
 }
 
 /// The line that reproduces each cell.

@@ -27,6 +27,7 @@ fn a_wrong_matrix_is_told_in_one_error_and_launches_nothing() {
     assert_eq!(status, Some(2));
     assert_eq!(stdout, "");
     assert!(stderr.contains("m.yaml:4:1"), "{stderr}");
+    assert!(stderr.contains("4 | visiblity: [none]\n  | ^\n"), "{stderr}");
     assert!(stderr.contains("visiblity") && stderr.contains("did you mean `visibility`"), "{stderr}");
     assert!(!out.exists());
 }
