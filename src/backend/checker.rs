@@ -1,12 +1,13 @@
 //! The static checker that this program carries.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+
+use crate::model::hex;
 
 /// The executable itself.
 pub const BYTES: &[u8] = include_bytes!(env!("GPUSWEEP_CHECKER_FILE"));
@@ -17,10 +18,7 @@ pub const FILE_NAME: &str = "gpusweep-checker";
 /// Short digest of the checker's content.
 #[must_use]
 pub fn digest() -> String {
-    Sha256::digest(BYTES)[..6].iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(BYTES)[..6])
 }
 
 /// Writes the checker below `folder` under a name of its content, unless it is there already, and returns its path.

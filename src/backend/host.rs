@@ -11,9 +11,9 @@ use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 
 use super::docker::{CHECKER, checker_arguments, quoted};
-use super::report::{Printed, read};
+use super::report::{Ended, attempt};
 use super::{Attempt, AttemptContext, Backend, checker};
-use crate::model::{Applied, Cell, Fault, FaultKind, KillReason, Observation, Phase};
+use crate::model::{Applied, Cell, Fault, FaultKind, Observation, Phase};
 
 /// What is kept of each of the checker's two streams.
 const STREAM_BYTES: u64 = 1 << 20;
@@ -24,20 +24,18 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Runs the checker as a child of this process.
 #[derive(Default)]
 pub(super) struct HostBackend {
-    folder: OnceCell<Result<tempfile::TempDir, String>>,
+    checker: OnceCell<Result<Installed, String>>,
 }
 
-impl HostBackend {
-    /// The checker as a file of this run.
-    async fn checker(&self) -> Result<PathBuf, String> {
-        let made = self.folder.get_or_init(|| async {
-            let folder =
-                tempfile::Builder::new().prefix("gpusweep-").tempdir().map_err(|error| error.to_string())?;
-            checker::install(folder.path()).map_err(|error| error.to_string()).map(|_| folder)
-        });
-        let folder = made.await.as_ref().map_err(Clone::clone)?;
-        checker::install(folder.path()).map_err(|error| error.to_string())
-    }
+/// The checker as a file of this run, and the folder that goes with it.
+struct Installed {
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+fn install() -> std::io::Result<Installed> {
+    let folder = tempfile::Builder::new().prefix("gpusweep-").tempdir()?;
+    Ok(Installed { path: checker::install(folder.path())?, _folder: folder })
 }
 
 impl Backend for HostBackend {
@@ -49,9 +47,11 @@ impl Backend for HostBackend {
     fn attempt<'a>(&'a self, cell: &'a Cell, context: AttemptContext) -> BoxFuture<'a, Attempt> {
         async move {
             context.reach(Phase::Prepare);
-            match self.checker().await {
-                Ok(path) => run(&path, cell, &context).await,
-                Err(error) => not_run(Phase::Prepare, &error),
+            let installed =
+                self.checker.get_or_init(|| async { install().map_err(|error| error.to_string()) });
+            match installed.await {
+                Ok(installed) => run(&installed.path, cell, &context).await,
+                Err(error) => not_run(Phase::Prepare, error),
             }
         }
         .boxed()
@@ -117,9 +117,9 @@ async fn drain(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
 
 /// Asks the checker to end its worker and itself, and kills it where it does not.
 async fn stop(child: &mut Child) {
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-    if let Some(group) = group {
-        let _ = rustix::process::kill_process(group, rustix::process::Signal::TERM);
+    let process = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+    if let Some(process) = process {
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
     }
     if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
         let _ = child.kill().await;
@@ -128,20 +128,8 @@ async fn stop(child: &mut Child) {
 
 fn judge(cell: &Cell, stdout: &[u8], stderr: &[u8], status: ExitStatus) -> Attempt {
     use std::os::unix::process::ExitStatusExt as _;
-    let applied = Applied::default();
-    let log = [stdout, stderr].concat();
+    // As a shell and an engine tell a signal.
     let exit = i64::from(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
-    match (read(cell, stdout), status.signal()) {
-        (Printed::Valid(report, text), _) => Attempt {
-            observation: Observation::Reported { report, exit, applied, oom_killed: false },
-            report: Some(text),
-            log,
-        },
-        (Printed::Unusable(_), Some(signal)) => {
-            Attempt::bare(Observation::Killed { reason: KillReason::Signal(signal), exit, applied }, log)
-        }
-        (Printed::Unusable(problem), None) => {
-            Attempt::bare(Observation::Garbled { problem, exit, applied }, log)
-        }
-    }
+    let applied = Applied::default();
+    attempt(cell, Ended { stdout, log: [stdout, stderr].concat(), exit, oom_killed: false, applied })
 }

@@ -78,6 +78,20 @@ pub fn open(host: &Host, run: &str, plan: &Plan) -> Arc<dyn Backend> {
     }
 }
 
+/// An error with its causes, each said once.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let more = inner.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        source = inner.source();
+    }
+    text
+}
+
 /// The line that a person would type for a cell of this host.
 #[must_use]
 pub fn command(host: &Host, cell: &Cell) -> String {

@@ -3,9 +3,9 @@
 //! The name of a process has two parts: a digest of the machine's boot and of the space of process numbers that it lives
 //! in, and one of its own number and start time. They are unique, and worth nothing to whoever reads them on the engine.
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
+
+use crate::model::hex;
 
 /// Field 22 of `/proc/PID/stat`, counted behind the command's closing parenthesis (proc(5)).
 const START_TIME: usize = 19;
@@ -56,10 +56,7 @@ fn space() -> Option<String> {
 }
 
 fn short_digest(text: &str) -> String {
-    Sha256::digest(text)[..8].iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(&Sha256::digest(text)[..8])
 }
 
 #[cfg(test)]

@@ -1,11 +1,64 @@
-//! From what a checker printed to an observation: the same rule for every back end.
+//! From how a checker ended and what it printed to an attempt: the same rule for every back end.
+//!
+//! Main function: [`attempt`].
 
 use gpusweep_report::{MAX_BYTES, Report, Request};
 
-use crate::model::{Cell, Device};
+use super::{Attempt, chain};
+use crate::model::{Applied, Cell, Device, Fault, FaultKind, KillReason, Observation, Phase};
+
+/// Exit status of a process that was killed by SIGSYS: a seccomp profile that does not let the checker run.
+const EXIT_SIGSYS: i64 = 128 + 31;
+
+/// Signals by which somebody ends a process, by their numbers on Linux: HUP, INT, QUIT, KILL, TERM.
+const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
+
+/// A checker that ended by itself, or was ended by somebody else than the sweep.
+pub(super) struct Ended<'a> {
+    /// What it printed on standard output, up to the longest report.
+    pub(super) stdout: &'a [u8],
+    /// What is kept of all output.
+    pub(super) log: Vec<u8>,
+    /// Exit status; 128 and the signal where a signal ended it.
+    pub(super) exit: i64,
+    /// Whether the kernel killed something of it for memory.
+    pub(super) oom_killed: bool,
+    /// What the engine says it set.
+    pub(super) applied: Applied,
+}
+
+/// What it came to.
+pub(super) fn attempt(cell: &Cell, ended: Ended<'_>) -> Attempt {
+    let Ended { stdout, log, exit, oom_killed, applied } = ended;
+    match read(cell, stdout) {
+        Printed::Valid(report, text) => {
+            let observation = Observation::Reported { report, exit, applied, oom_killed };
+            Attempt { observation, report: Some(text), log }
+        }
+        Printed::Unusable(problem) => Attempt::bare(without_report(problem, exit, oom_killed, applied), log),
+    }
+}
+
+fn without_report(problem: String, exit: i64, oom_killed: bool, applied: Applied) -> Observation {
+    if oom_killed {
+        return Observation::Killed { reason: KillReason::OutOfMemory, exit, applied };
+    }
+    if exit == EXIT_SIGSYS {
+        let message = "the checker was killed by SIGSYS: a seccomp profile forbids what it needs".to_owned();
+        let fault = Fault { kind: FaultKind::CheckerNotRun, message };
+        return Observation::NotStarted { phase: Phase::Running, fault };
+    }
+    match i32::try_from(exit - 128) {
+        Ok(signal) if FROM_OUTSIDE.contains(&signal) => {
+            Observation::Killed { reason: KillReason::Signal(signal), exit, applied }
+        }
+        // Any other signal is the checker's own end, as a crash is.
+        Ok(_) | Err(_) => Observation::Garbled { problem, exit, applied },
+    }
+}
 
 /// What a checker's standard output holds.
-pub(crate) enum Printed {
+enum Printed {
     /// One valid report, with its text.
     Valid(Box<Report>, String),
     /// Anything else, and what is wrong with it.
@@ -13,7 +66,7 @@ pub(crate) enum Printed {
 }
 
 /// A checker prints one line and nothing else; whatever differs was printed by something that is not the checker.
-pub(crate) fn read(cell: &Cell, stdout: &[u8]) -> Printed {
+fn read(cell: &Cell, stdout: &[u8]) -> Printed {
     if stdout.len() > MAX_BYTES {
         return Printed::Unusable(format!("it printed more than {MAX_BYTES} bytes on stdout"));
     }
@@ -47,16 +100,6 @@ fn foreign(cell: &Cell, report: &Report) -> Option<&'static str> {
     (report.request != asked).then_some("the report answers another request than the one that was made")
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text = format!("{text}: {inner}");
-        source = inner.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use gpusweep_report::Code as CheckCode;
@@ -80,6 +123,22 @@ mod tests {
         assert!(problem(b"not json").contains("not valid JSON"));
         assert!(problem(b"\xff\xfe").contains("UTF-8"));
         assert!(problem(&vec![b' '; MAX_BYTES + 1]).contains("more than"));
+    }
+
+    #[test]
+    fn a_crash_is_told_from_a_kill_from_outside() {
+        let cell = testing::cell("it", "none", CheckCode::CpuCheckPassed);
+        let ended = |exit: i64, oom_killed: bool| {
+            let applied = Applied::default();
+            attempt(&cell, Ended { stdout: b"", log: Vec::new(), exit, oom_killed, applied }).observation
+        };
+        let killed = |reason| matches!(reason, Observation::Killed { .. });
+        assert!(killed(ended(137, false)) && killed(ended(143, false)) && killed(ended(0, true)));
+        assert!(matches!(ended(134, false), Observation::Garbled { .. }), "SIGABRT");
+        assert!(matches!(ended(139, false), Observation::Garbled { .. }), "SIGSEGV");
+        assert!(matches!(ended(11, false), Observation::Garbled { .. }));
+        let not_run = matches!(&ended(159, false), Observation::NotStarted { fault, .. } if fault.kind == FaultKind::CheckerNotRun);
+        assert!(not_run, "SIGSYS");
     }
 
     #[test]

@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::verdict::ran;
 use super::{LedgerError, Record, Verdict};
 use crate::event::{Event, EventKind};
-use crate::model::{CellId, FaultKind, Observation};
+use crate::model::CellId;
 use crate::plan::Plan;
 
 /// Where the run as a whole stands.
@@ -214,32 +215,16 @@ impl Ledger {
     /// Whether every row is as expected or pruned, at least one ran, and nothing interrupted the run.
     #[must_use]
     pub fn green(&self) -> bool {
-        let mut ran = false;
+        let mut any_ran = false;
         let holds = self.records.values().all(|record| match record.verdict() {
             Verdict::Expected => {
-                ran |= record.observation().is_some_and(tells_something);
+                any_ran |= record.observation().is_some_and(ran);
                 true
             }
             Verdict::Pruned => true,
             Verdict::Unexpected | Verdict::Blocked | Verdict::NotRun => false,
         });
-        holds && ran && self.state != RunState::Interrupted
-    }
-}
-
-/// Whether an observation tells something of the image or of its exposure: a sweep of nothing but images that cannot be
-/// had, or engines that do not answer, ran nothing, whatever was expected.
-const fn tells_something(observation: &Observation) -> bool {
-    match observation {
-        Observation::Reported { .. }
-        | Observation::Garbled { .. }
-        | Observation::TimedOut { .. }
-        | Observation::Killed { .. } => true,
-        Observation::NotStarted { fault, .. } => match fault.kind {
-            FaultKind::ExposureRefused | FaultKind::LaunchRefused | FaultKind::CheckerNotRun => true,
-            FaultKind::EngineUnreachable | FaultKind::ImageUnavailable | FaultKind::PlatformMismatch => false,
-        },
-        Observation::Cancelled { .. } => false,
+        holds && any_ran && self.state != RunState::Interrupted
     }
 }
 

@@ -136,7 +136,7 @@ pub fn verdict(cell: &Cell, observation: &Observation) -> Verdict {
 }
 
 /// Whether the thing under test showed itself: the check ran, or the exposure itself was refused.
-const fn ran(observation: &Observation) -> bool {
+pub(super) const fn ran(observation: &Observation) -> bool {
     match observation {
         Observation::Reported { .. }
         | Observation::Garbled { .. }

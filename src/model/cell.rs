@@ -3,14 +3,13 @@
 //! Main type: [`Cell`], built by the planner alone, from [`CellParts`]; its [`CellId`] follows from its coordinates, so
 //! the same combination has the same id in every run.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use gpusweep_report::Probe;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Code, Fact, Visibility};
+use super::{Code, Fact, Visibility, hex};
 
 /// A GPU software stack.
 #[derive(
@@ -179,9 +178,7 @@ impl CellId {
             coordinates.iter().filter(|part| **part != "-").map(|part| slug(part)).collect();
         let mut id: String = readable.join(".").chars().take(59).collect();
         id.push('-');
-        for byte in &digest.finalize()[..6] {
-            let _ = write!(id, "{byte:02x}");
-        }
+        id.push_str(&hex(&digest.finalize()[..6]));
         Self(id)
     }
 

@@ -2,11 +2,12 @@
 //!
 //! Main type: [`Expr`], one value of such a flag.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use super::{Plan, PlannedCell};
 use crate::matrix::{Pattern, suggestion};
-use crate::model::{Cell, Stack};
+use crate::model::{Axis, Cell, Stack};
 
 /// Which cells: `key=pattern`, several of them joined by commas, all of which must match; a word without `=` is sought in
 /// the cell's id.
@@ -17,34 +18,16 @@ pub struct Expr {
 
 #[derive(Clone, Debug)]
 enum Term {
-    Field(Key, Pattern),
+    At(Axis, Pattern),
     Id(Pattern),
     InId(String),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
-    Image,
-    Variant,
-    Visibility,
-    Host,
-    Device,
-    Stack,
-    Family,
-    Id,
-}
+/// Beside the axes, a cell's id can be named.
+const ID: &str = "id";
 
-impl Key {
-    const ALL: [(&'static str, Self); 8] = [
-        ("image", Self::Image),
-        ("variant", Self::Variant),
-        ("visibility", Self::Visibility),
-        ("host", Self::Host),
-        ("device", Self::Device),
-        ("stack", Self::Stack),
-        ("family", Self::Family),
-        ("id", Self::Id),
-    ];
+fn keys() -> impl Iterator<Item = &'static str> {
+    Axis::ALL.into_iter().map(Axis::as_str).chain([ID])
 }
 
 /// What is wrong with an expression.
@@ -74,7 +57,7 @@ impl ExprError {
             Self::Empty(_) => {
                 "give `key=pattern`, several joined by commas, or a part of a cell's id".to_owned()
             }
-            Self::UnknownKey(key) => suggestion(key, Key::ALL.map(|(name, _)| name)),
+            Self::UnknownKey(key) => suggestion(key, keys()),
             Self::BadPattern { .. } => "use `*`, `?`, `[…]` and `{a,b}`".to_owned(),
         }
     }
@@ -115,13 +98,32 @@ fn parse_term(term: &str, whole: &str) -> Result<Term, ExprError> {
         let word = term.to_lowercase();
         return if Pattern::is_plain(&word) { Ok(Term::InId(word)) } else { pattern(&word).map(Term::Id) };
     };
-    let Some((_, found)) = Key::ALL.into_iter().find(|(name, _)| *name == key) else {
+    let axis = Axis::ALL.into_iter().find(|axis| axis.as_str() == key);
+    if axis.is_none() && key != ID {
         return Err(ExprError::UnknownKey(key.to_owned()));
-    };
+    }
     if value.is_empty() {
         return Err(ExprError::Empty(whole.to_owned()));
     }
-    pattern(value).map(|pattern| Term::Field(found, pattern))
+    let pattern = pattern(value)?;
+    Ok(match axis {
+        Some(axis) => Term::At(axis, pattern),
+        None => Term::Id(pattern),
+    })
+}
+
+/// Where a cell stands on an axis; empty where it stands nowhere.
+fn place(axis: Axis, cell: &Cell) -> Cow<'_, str> {
+    let text = match axis {
+        Axis::Image => &cell.image.name,
+        Axis::Variant => &cell.variant.name,
+        Axis::Visibility => &cell.visibility.name,
+        Axis::Host => &cell.host,
+        Axis::Device => return cell.device.to_string().into(),
+        Axis::Stack => cell.variant.stack.map_or("", Stack::as_str),
+        Axis::Family => &cell.image.family,
+    };
+    text.into()
 }
 
 impl Expr {
@@ -131,16 +133,7 @@ impl Expr {
         self.terms.iter().all(|term| match term {
             Term::Id(pattern) => pattern.matches(cell.id().as_str()),
             Term::InId(word) => cell.id().as_str().contains(word.as_str()),
-            Term::Field(key, pattern) => match key {
-                Key::Image => pattern.matches(&cell.image.name),
-                Key::Variant => pattern.matches(&cell.variant.name),
-                Key::Visibility => pattern.matches(&cell.visibility.name),
-                Key::Host => pattern.matches(&cell.host),
-                Key::Device => pattern.matches(&cell.device.to_string()),
-                Key::Stack => pattern.matches(cell.variant.stack.map_or("", Stack::as_str)),
-                Key::Family => pattern.matches(&cell.image.family),
-                Key::Id => pattern.matches(cell.id().as_str()),
-            },
+            Term::At(axis, pattern) => pattern.matches(&place(*axis, cell)),
         })
     }
 }

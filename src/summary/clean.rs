@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use gpusweep_report::is_steering;
 use serde_json::{Map, Value};
 
 use crate::diagnose::clean;
@@ -33,10 +34,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 /// overrides, invisible joiners, tags, line separators.
 #[must_use]
 pub fn steers(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    c.is_control() || is_steering(c)
 }
 
 /// A JSON value from outside, every text in it cleaned.

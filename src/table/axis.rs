@@ -4,58 +4,19 @@
 
 use std::collections::BTreeSet;
 
+pub use crate::model::Axis;
 use crate::summary::{Summary, SummaryCell};
 
-/// One coordinate of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Axis {
-    /// Image.
-    Image,
-    /// Variant.
-    Variant,
-    /// Exposure.
-    Visibility,
-    /// Host.
-    Host,
-    /// Device asked for.
-    Device,
-    /// Stack.
-    Stack,
-    /// Family.
-    Family,
-}
-
-impl Axis {
-    /// Every axis.
-    pub const ALL: [Self; 7] =
-        [Self::Image, Self::Variant, Self::Visibility, Self::Host, Self::Device, Self::Stack, Self::Family];
-
-    /// The name as it stands on the command line and in tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "image",
-            Self::Variant => "variant",
-            Self::Visibility => "visibility",
-            Self::Host => "host",
-            Self::Device => "device",
-            Self::Stack => "stack",
-            Self::Family => "family",
-        }
-    }
-
-    /// Where a cell stands on this axis.
-    #[must_use]
-    pub fn of(self, cell: &SummaryCell) -> &str {
-        match self {
-            Self::Image => &cell.image,
-            Self::Variant => &cell.variant,
-            Self::Visibility => &cell.visibility,
-            Self::Host => &cell.host,
-            Self::Device => &cell.device,
-            Self::Stack => cell.stack.map_or("-", crate::model::Stack::as_str),
-            Self::Family => &cell.family,
-        }
+/// Where a cell stands on an axis.
+pub(super) fn place(axis: Axis, cell: &SummaryCell) -> &str {
+    match axis {
+        Axis::Image => &cell.image,
+        Axis::Variant => &cell.variant,
+        Axis::Visibility => &cell.visibility,
+        Axis::Host => &cell.host,
+        Axis::Device => &cell.device,
+        Axis::Stack => cell.stack.map_or("-", crate::model::Stack::as_str),
+        Axis::Family => &cell.family,
     }
 }
 
@@ -139,7 +100,7 @@ impl Layout {
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
         let places = |axis: Axis| {
-            let places: BTreeSet<&str> = summary.cells.iter().map(|cell| axis.of(cell)).collect();
+            let places: BTreeSet<&str> = summary.cells.iter().map(|cell| place(axis, cell)).collect();
             places.len()
         };
         let has_variants = summary.cells.iter().any(|cell| cell.variant != "-");

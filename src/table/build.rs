@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::axis::place;
 use super::{Axis, Layout, Value};
 use crate::ledger::Verdict;
 use crate::model::Code;
@@ -96,7 +97,7 @@ impl Headers {
         let mut seen: HashMap<Vec<&str>, usize> = HashMap::new();
         let mut out = Self { list: Vec::new(), of_cell: Vec::with_capacity(summary.cells.len()) };
         for cell in &summary.cells {
-            let labels: Vec<&str> = axes.iter().map(|axis| axis.of(cell)).collect();
+            let labels: Vec<&str> = axes.iter().map(|axis| place(*axis, cell)).collect();
             let header = *seen.entry(labels).or_insert_with_key(|labels| {
                 let labels = labels.iter().map(|label| (*label).to_owned()).collect();
                 out.list.push(Header { labels, privileged: false });

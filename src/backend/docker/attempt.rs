@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bollard::container::LogOutput;
 use bollard::errors::Error;
-use bollard::models::{ContainerInspectResponse, ContainerState};
+use bollard::models::ContainerInspectResponse;
 use bollard::query_parameters::{
     CreateContainerOptions, KillContainerOptions, LogsOptions, WaitContainerOptions,
 };
@@ -18,9 +18,8 @@ use super::engine::Engine;
 use super::image::Image;
 use super::refusal::{engine_fault, launch_fault, request_fault, words};
 use super::{DockerBackend, applied, clean, lower};
-use crate::backend::report::{Printed, read};
-use crate::backend::{Attempt, AttemptContext};
-use crate::model::{Applied, Cell, Fault, FaultKind, KillReason, Observation, Phase};
+use crate::backend::{Attempt, AttemptContext, report};
+use crate::model::{Cell, Fault, FaultKind, Observation, Phase};
 
 /// What is kept of a container's output, beside its report.
 const LOG_BYTES: usize = 1 << 20;
@@ -30,12 +29,6 @@ const COLLECT: Duration = Duration::from_secs(120);
 
 /// The same once the user stopped the sweep.
 const COLLECT_CANCELLED: Duration = Duration::from_secs(5);
-
-/// Exit status of a process that was killed by SIGSYS: a seccomp profile that does not let the checker run.
-const EXIT_SIGSYS: i64 = 128 + 31;
-
-/// Signals by which somebody ends a process, by their numbers on Linux: HUP, INT, QUIT, KILL, TERM.
-const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
 
 /// How waiting for a container ended.
 enum Ended {
@@ -199,7 +192,9 @@ impl Container<'_> {
             }
             Ended::ByItself => {
                 let (stdout, log) = self.output().await;
-                judge(self.cell, &stdout, log, &state, applied)
+                let exit = state.exit_code.unwrap_or(-1);
+                let oom_killed = state.oom_killed.unwrap_or(false);
+                report::attempt(self.cell, report::Ended { stdout: &stdout, log, exit, oom_killed, applied })
             }
         }
     }
@@ -213,9 +208,7 @@ impl Container<'_> {
         while let Some(line) = lines.next().await {
             let part = match line {
                 Ok(LogOutput::StdOut { message }) => {
-                    stdout.extend_from_slice(
-                        &message[..message.len().min(MAX_BYTES + 1 - stdout.len().min(MAX_BYTES))],
-                    );
+                    keep(&mut stdout, &message, MAX_BYTES + 1);
                     message
                 }
                 Ok(
@@ -225,7 +218,7 @@ impl Container<'_> {
                 ) => message,
                 Err(error) => format!("\ngpusweep: the log broke off: {}\n", words(&error)).into(),
             };
-            log.extend_from_slice(&part[..part.len().min(LOG_BYTES - log.len())]);
+            keep(&mut log, &part, LOG_BYTES);
             // Never for the log's sake: what comes behind a flood on stderr may be a second report.
             if stdout.len() > MAX_BYTES {
                 break;
@@ -235,33 +228,7 @@ impl Container<'_> {
     }
 }
 
-fn judge(cell: &Cell, stdout: &[u8], log: Vec<u8>, state: &ContainerState, applied: Applied) -> Attempt {
-    let exit = state.exit_code.unwrap_or(-1);
-    let oom_killed = state.oom_killed.unwrap_or(false);
-    match read(cell, stdout) {
-        Printed::Valid(report, text) => Attempt {
-            observation: Observation::Reported { report, exit, applied, oom_killed },
-            report: Some(text),
-            log,
-        },
-        Printed::Unusable(problem) => Attempt::bare(without_report(problem, exit, oom_killed, applied), log),
-    }
-}
-
-fn without_report(problem: String, exit: i64, oom_killed: bool, applied: Applied) -> Observation {
-    if oom_killed {
-        return Observation::Killed { reason: KillReason::OutOfMemory, exit, applied };
-    }
-    if exit == EXIT_SIGSYS {
-        let message = "the checker was killed by SIGSYS: a seccomp profile forbids what it needs".to_owned();
-        let fault = Fault { kind: FaultKind::CheckerNotRun, message };
-        return Observation::NotStarted { phase: Phase::Running, fault };
-    }
-    match i32::try_from(exit - 128) {
-        Ok(signal) if FROM_OUTSIDE.contains(&signal) => {
-            Observation::Killed { reason: KillReason::Signal(signal), exit, applied }
-        }
-        // Any other signal is the checker's own end, as a crash is.
-        Ok(_) | Err(_) => Observation::Garbled { problem, exit, applied },
-    }
+/// Appends as much of `part` as fits into `limit` bytes.
+fn keep(kept: &mut Vec<u8>, part: &[u8], limit: usize) {
+    kept.extend_from_slice(&part[..part.len().min(limit.saturating_sub(kept.len()))]);
 }

@@ -3,13 +3,12 @@
 //! Main function: [`socket`]. Contexts are described in docker's documentation under "Docker contexts"; each lies in a
 //! folder that is named by the SHA-256 of its name.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::model::Endpoint;
+use crate::model::{Endpoint, hex};
 
 /// Where the engine listens unless something says otherwise.
 const DEFAULT: &str = "/var/run/docker.sock";
@@ -64,10 +63,7 @@ fn current_context(folder: &Path) -> Option<String> {
 }
 
 fn context_socket(folder: &Path, name: &str) -> Result<String, EndpointError> {
-    let directory = Sha256::digest(name).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+    let directory = hex(&Sha256::digest(name));
     let meta = read_json(&folder.join("contexts/meta").join(directory).join("meta.json"));
     let host = meta.as_ref().and_then(|meta| meta.pointer("/Endpoints/docker/Host")).and_then(Value::as_str);
     match host {
@@ -118,8 +114,7 @@ mod tests {
         assert!(
             matches!(resolve(&[("DOCKER_CONFIG", config)]), Err(EndpointError::Context(name)) if name == "ci")
         );
-        let digest =
-            Sha256::digest("ci").iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let digest = hex(&Sha256::digest("ci"));
         let meta = folder.path().join("contexts/meta").join(digest);
         std::fs::create_dir_all(&meta).unwrap();
         std::fs::write(meta.join("meta.json"), r#"{"Endpoints":{"docker":{"Host":"unix:///ci.sock"}}}"#)

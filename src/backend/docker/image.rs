@@ -7,7 +7,7 @@ use futures_util::TryStreamExt as _;
 use tokio::sync::Semaphore;
 
 use super::engine::Engine;
-use super::refusal::{fault, is_status, request_fault, words};
+use super::refusal::{answered, engine_fault, fault, is_status, request_fault, words};
 use crate::model::{Fault, FaultKind};
 
 /// What is known of an image that is there.
@@ -42,17 +42,12 @@ async fn pull(docker: &Docker, reference: &str, pulls: &Semaphore) -> Result<(),
     let full = if pinned { reference.to_owned() } else { format!("{reference}:latest") };
     let options = CreateImageOptions { from_image: Some(full), ..CreateImageOptions::default() };
     docker.create_image(Some(options), None, None).try_for_each(async |_| Ok(())).await.map_err(|error| {
-        let fault_of_engine = request_fault(FaultKind::ImageUnavailable, &error);
-        match fault_of_engine.kind {
-            FaultKind::EngineUnreachable => fault_of_engine,
-            FaultKind::ImageUnavailable
-            | FaultKind::PlatformMismatch
-            | FaultKind::ExposureRefused
-            | FaultKind::LaunchRefused
-            | FaultKind::CheckerNotRun => fault(
-                FaultKind::ImageUnavailable,
-                &format!("the image is not on the engine, and pulling it failed: {}", words(&error)),
-            ),
+        let said = words(&error);
+        if answered(&error) {
+            let message = format!("the image is not on the engine, and pulling it failed: {said}");
+            fault(FaultKind::ImageUnavailable, &message)
+        } else {
+            engine_fault(&said)
         }
     })
 }

@@ -7,6 +7,7 @@ use bollard::errors::Error;
 use gpusweep_report::one_line;
 
 use super::MOUNT;
+use crate::backend::chain;
 use crate::model::{Cell, Fault, FaultKind, Grant};
 
 /// Words of an engine that refuses a way of exposing a GPU, in lower case.
@@ -90,7 +91,7 @@ pub(super) const fn is_status(error: &Error, status: u16) -> bool {
 }
 
 /// Whether the engine answered at all, if only to refuse.
-const fn answered(error: &Error) -> bool {
+pub(super) const fn answered(error: &Error) -> bool {
     matches!(
         error,
         Error::DockerResponseServerError { .. }
@@ -108,17 +109,4 @@ pub(super) fn words(error: &Error) -> String {
         Error::DockerStreamError { error } => error.clone(),
         other => chain(other),
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        let more = inner.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        source = inner.source();
-    }
-    text
 }
