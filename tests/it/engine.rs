@@ -2,8 +2,8 @@
 //!
 //! Every sweep that is run here is checked to have left nothing on the engine.
 
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -28,13 +28,106 @@ pub(crate) struct Sweep {
     pub(crate) stderr: String,
     pub(crate) folder: PathBuf,
     pub(crate) summary: Value,
-    _work: TempDir,
+    _work: Work,
+}
+
+/// The folder of one sweep. Where its test fails, whatever the sweep left on the engine is removed with it.
+struct Work(TempDir);
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            remove_run(&self.0.path().join("run"));
+        }
+    }
+}
+
+/// A failing test tells of its own failure, so nothing here panics.
+fn remove_run(folder: &Path) {
+    let journal = std::fs::read_to_string(folder.join("journal.jsonl")).unwrap_or_default();
+    let started: Option<Value> = journal.lines().nth(1).and_then(|line| serde_json::from_str(line).ok());
+    let Some(run) = started.as_ref().and_then(|event| event["run"].as_str()) else { return };
+    let label = format!("label=gpusweep={run}");
+    let listed = |arguments: &[&str]| -> Vec<String> {
+        let output = Command::new("docker").args(arguments).args(["--quiet", "--filter", &label]).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        text.unwrap_or_default().lines().map(str::to_owned).collect()
+    };
+    for container in listed(&["ps", "--all"]) {
+        discard(&["rm", "--force", "--volumes", &container]);
+    }
+    for volume in listed(&["volume", "ls"]) {
+        discard(&["volume", "rm", &volume]);
+    }
+}
+
+/// Removes something that may be gone already.
+fn discard(arguments: &[&str]) {
+    let _ = Command::new("docker").args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+}
+
+/// A container that a test made by itself, removed at its end.
+pub(crate) struct Created(String);
+
+impl Created {
+    pub(crate) fn new(arguments: &[&str]) -> Self {
+        Self(docker(&[&["create"], arguments].concat()))
+    }
+
+    /// Whether it is still there.
+    pub(crate) fn is_there(&self) -> bool {
+        !docker(&["ps", "--all", "--quiet", "--filter", &format!("id={}", self.0)]).is_empty()
+    }
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        discard(&["rm", "--force", "--volumes", &self.0]);
+    }
+}
+
+/// A sweep at work, killed where its test fails.
+pub(crate) struct Live {
+    child: Option<Child>,
+    prepared: Option<Prepared>,
+}
+
+impl Live {
+    pub(crate) fn process(&self) -> u32 {
+        self.child.as_ref().expect("it runs").id()
+    }
+
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.prepared.as_ref().expect("it was prepared").folder()
+    }
+
+    /// As the kernel or a power cut would.
+    pub(crate) fn kill(&mut self) {
+        let child = self.child.as_mut().expect("it runs");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn ended(mut self) -> Sweep {
+        let output = self.child.take().expect("it runs").wait_with_output().unwrap();
+        self.prepared.take().expect("it was prepared").ended(output)
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 /// A matrix in a folder of its own, and the command that sweeps it.
 pub(crate) struct Prepared {
     pub(crate) command: Command,
-    work: TempDir,
+    work: Work,
 }
 
 /// Prepares `gpusweep run` on this matrix.
@@ -45,12 +138,16 @@ pub(crate) fn prepare(matrix: &str) -> Prepared {
     let mut command = gpusweep();
     command.arg("run").arg(&file).arg("--out").arg(work.path().join("run"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Prepared { command, work }
+    Prepared { command, work: Work(work) }
 }
 
 impl Prepared {
     pub(crate) fn folder(&self) -> PathBuf {
-        self.work.path().join("run")
+        self.work.0.path().join("run")
+    }
+
+    pub(crate) fn start(mut self) -> Live {
+        Live { child: Some(self.command.spawn().unwrap()), prepared: Some(self) }
     }
 
     pub(crate) fn run(mut self) -> Sweep {
@@ -114,7 +211,7 @@ impl Sweep {
 }
 
 /// The id of the run in this folder, from its journal.
-pub(crate) fn run_id(folder: &std::path::Path) -> String {
+pub(crate) fn run_id(folder: &Path) -> String {
     let journal = std::fs::read_to_string(folder.join("journal.jsonl")).unwrap();
     let started: Value = serde_json::from_str(journal.lines().nth(1).expect("a first event")).unwrap();
     started["run"].as_str().unwrap().to_owned()
@@ -176,8 +273,7 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        let _ =
-            Command::new("docker").args(["rmi", "--force", &self.reference]).stdout(Stdio::null()).status();
+        discard(&["rmi", "--force", &self.reference]);
     }
 }
 

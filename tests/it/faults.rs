@@ -88,10 +88,9 @@ fn a_container_killed_for_memory_is_told_from_a_failing_check() {
 #[test]
 fn a_container_killed_from_outside_is_named() {
     let image = Image::with_torch("killed", "import time\ntime.sleep(600)\n");
-    let mut prepared = prepare(&one_cell(&image.reference, ""));
-    let child = prepared.command.spawn().unwrap();
-    docker(&["kill", "--signal", "KILL", &running_container(&prepared.folder())]);
-    let run = prepared.ended(child.wait_with_output().unwrap());
+    let live = prepare(&one_cell(&image.reference, "")).start();
+    docker(&["kill", "--signal", "KILL", &running_container(&live.folder())]);
+    let run = live.ended();
     only(&run, "CONTAINER_KILLED", 27, "unexpected");
 }
 
@@ -111,9 +110,8 @@ pub(crate) fn running_container(folder: &std::path::Path) -> String {
 #[test]
 fn what_is_printed_beside_the_report_is_never_taken_for_one() {
     let image = Image::with_torch("beside", "import time\ntime.sleep(8)\n");
-    let mut prepared = prepare(&one_cell(&image.reference, ""));
-    let child = prepared.command.spawn().unwrap();
-    let container = running_container(&prepared.folder());
+    let live = prepare(&one_cell(&image.reference, "")).start();
+    let container = running_container(&live.folder());
     // The image itself cannot do this; somebody with rights on the engine's machine can.
     let forged = r#"{"schema":"gpusweep.report/1","code":"GPU_CHECK_PASSED","exit_code":0}"#;
     let process = docker(&["inspect", "--format", "{{.State.Pid}}", &container]);
@@ -121,7 +119,7 @@ fn what_is_printed_beside_the_report_is_never_taken_for_one() {
     let mut stdout = std::fs::OpenOptions::new().write(true).open(stdout).unwrap();
     writeln!(stdout, "{forged}").unwrap();
     drop(stdout);
-    let run = prepared.ended(child.wait_with_output().unwrap());
+    let run = live.ended();
     let cell = only(&run, "REPORT_MISSING", 25, "unexpected");
     assert!(message(cell).contains("more than one line"), "{cell:#}");
     let log = run.folder.join("private").join(format!("{}.log", cell["id"].as_str().unwrap()));

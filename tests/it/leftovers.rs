@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::engine::{Image, docker, gpusweep, one_cell, prepare, run_id};
+use crate::engine::{Created, Image, docker, gpusweep, one_cell, prepare, run_id};
 use crate::faults::running_container;
 
 fn signal(name: &str, process: u32) {
@@ -16,11 +16,11 @@ fn ctrl_c_leaves_every_row_and_no_container() {
     let more = "visibility: [{ name: a, env: { A: 1 } }, { name: b, env: { A: 2 } }]";
     let mut prepared = prepare(&one_cell(&image.reference, more));
     prepared.command.args(["--jobs", "1"]);
-    let child = prepared.command.spawn().unwrap();
-    running_container(&prepared.folder());
+    let live = prepared.start();
+    running_container(&live.folder());
     let began = std::time::Instant::now();
-    signal("INT", child.id());
-    let run = prepared.ended(child.wait_with_output().unwrap());
+    signal("INT", live.process());
+    let run = live.ended();
     assert!(began.elapsed() < Duration::from_secs(20));
     assert_eq!(run.status, Some(130), "{}", run.stderr);
     assert_eq!(run.summary["green"], false);
@@ -31,40 +31,35 @@ fn ctrl_c_leaves_every_row_and_no_container() {
 
 #[test]
 fn ctrl_c_before_anything_runs_leaves_nothing() {
-    let mut prepared = prepare(&one_cell("localhost/gpusweep/python:1", ""));
-    let child = prepared.command.spawn().unwrap();
-    while !prepared.folder().join("journal.jsonl").exists() {
-        std::thread::sleep(Duration::from_millis(5));
+    let live = prepare(&one_cell("localhost/gpusweep/python:1", "")).start();
+    while !live.folder().exists() {
+        std::thread::sleep(Duration::from_millis(1));
     }
-    signal("TERM", child.id());
-    let output = child.wait_with_output().unwrap();
-    // The signal may also come before the handler: then nothing was launched either.
-    if prepared.folder().join("summary.json").exists() {
-        prepared.ended(output);
-    }
+    signal("TERM", live.process());
+    // Signals are listened for before the folder is made, so the rows are written down however early one comes.
+    let run = live.ended();
+    assert_eq!(run.status, Some(130), "{}", run.stderr);
+    assert_eq!(run.summary["counts"]["not-run"], 1);
 }
 
 #[test]
 fn clean_removes_what_a_killed_sweep_left_and_nothing_else() {
     let image = Image::with_torch("crashed", "import time\ntime.sleep(600)\n");
-    let mut prepared = prepare(&one_cell(&image.reference, ""));
-    let mut child = prepared.command.spawn().unwrap();
-    let container = running_container(&prepared.folder());
-    let bystander = docker(&["create", "localhost/gpusweep/python:1"]);
+    let mut live = prepare(&one_cell(&image.reference, "")).start();
+    let container = running_container(&live.folder());
+    let bystander = Created::new(&["localhost/gpusweep/python:1"]);
 
     let at_work = gpusweep().arg("clean").output().unwrap();
     assert!(String::from_utf8_lossy(&at_work.stderr).contains("still at work"), "{at_work:?}");
     assert_eq!(docker(&["ps", "--quiet", "--filter", &format!("id={container}")]), container);
 
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let label = format!("label=gpusweep={}", run_id(&prepared.folder()));
+    live.kill();
+    let label = format!("label=gpusweep={}", run_id(&live.folder()));
     assert_ne!(docker(&["ps", "--quiet", "--filter", &label]), "");
     let cleaned = gpusweep().arg("clean").stderr(Stdio::inherit()).output().unwrap();
     assert_eq!(cleaned.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&cleaned.stdout).lines().count() >= 2, "a container and a volume");
     assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", &label]), "");
     assert_eq!(docker(&["volume", "ls", "--quiet", "--filter", &label]), "");
-    assert_ne!(docker(&["ps", "--all", "--quiet", "--filter", &format!("id={bystander}")]), "");
-    docker(&["rm", &bystander]);
+    assert!(bystander.is_there());
 }

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::engine::{Image, docker, gpusweep, one_cell, prepare, sweep};
+use crate::engine::{Created, Image, docker, gpusweep, one_cell, prepare, sweep};
 
 const PYTHON: &str = "localhost/gpusweep/python:1";
 
@@ -124,14 +124,11 @@ fn two_hosts_may_be_one_engine() {
 #[test]
 fn clean_leaves_what_only_inherits_the_label() {
     let image = Image::with_recipe("labelled", &[], "LABEL gpusweep=theirs\n");
-    let theirs = docker(&["create", &image.reference]);
-    let ours = docker(&["create", "--label", "gpusweep=crashed", PYTHON]);
+    let theirs = Created::new(&[&image.reference]);
+    let ours = Created::new(&["--label", "gpusweep=crashed", PYTHON]);
     let output = gpusweep().arg("clean").output().unwrap();
-    let left = |id: &str| docker(&["ps", "--all", "--quiet", "--no-trunc", "--filter", &format!("id={id}")]);
-    let (theirs_left, ours_left) = (left(&theirs), left(&ours));
-    docker(&["rm", &theirs]);
-    assert_eq!(theirs_left, theirs, "{output:?}");
-    assert_eq!(ours_left, "", "{output:?}");
+    assert!(theirs.is_there(), "{output:?}");
+    assert!(!ours.is_there(), "{output:?}");
 }
 
 #[test]
