@@ -88,6 +88,7 @@ pub(crate) fn report(code: CheckCode) -> Report {
         request: Request { device: device.into(), timeout_s: 30, probe: Probe::Auto },
         runtime: None,
         pytorch: None,
+        driver: None,
         execution: passed.then(|| Execution {
             device: device.into(),
             product_verified: true,

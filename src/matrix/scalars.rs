@@ -169,17 +169,9 @@ pub(super) fn stack(text: &At<String>) -> Parsed<Stack> {
 /// A probe.
 pub(super) fn probe(text: &At<String>) -> Parsed<Probe> {
     const ALL: [Probe; 4] = [Probe::Auto, Probe::Python, Probe::Libtorch, Probe::Driver];
-    let found = ALL.into_iter().find(|probe| probe.as_str() == text.value);
-    match found {
-        Some(probe @ (Probe::Auto | Probe::Python)) => Ok(probe),
-        // Every cell would fail, and none of them for a reason of its own.
-        Some(probe @ (Probe::Libtorch | Probe::Driver)) => Err(Problem::new(
-            text.place,
-            format!("the checker of this version has no {} probe", probe.as_str()),
-            "use `probe: auto` or `probe: python`",
-        )),
-        None => Err(Problem::unknown(text.place, "probe", &text.value, ALL.map(Probe::as_str))),
-    }
+    ALL.into_iter()
+        .find(|probe| probe.as_str() == text.value)
+        .ok_or_else(|| Problem::unknown(text.place, "probe", &text.value, ALL.map(Probe::as_str)))
 }
 
 /// A path in the image.

@@ -39,6 +39,7 @@ fn report(code: Code, message: &str) -> Report {
         request: Request { device: "cuda:0".into(), timeout_s: 30, probe: Probe::Auto },
         runtime: None,
         pytorch: None,
+        driver: None,
         execution: None,
         exposure: None,
         host_check: None,

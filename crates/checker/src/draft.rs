@@ -3,8 +3,8 @@
 //! Main type: [`Draft`]. Nothing leaves that the report crate's own reader would refuse.
 
 use gpusweep_report::{
-    Check, Code, Execution, Exposure, FirstError, HostCheck, Outcome, Pytorch, Report, Request, Runtime,
-    SCHEMA, Stage, Status,
+    Cause, Check, Code, Driver, Execution, Exposure, FirstError, HostCheck, Outcome, Pytorch, Report,
+    Request, Runtime, SCHEMA, Stage, Status,
 };
 
 use crate::privacy::Private;
@@ -17,10 +17,13 @@ pub(crate) struct Draft {
     pub(crate) verdict: Verdict,
     pub(crate) runtime: Option<Runtime>,
     pub(crate) pytorch: Option<Pytorch>,
+    pub(crate) driver: Option<Driver>,
     pub(crate) execution: Option<Execution>,
     pub(crate) exposure: Option<Exposure>,
     pub(crate) host_check: Option<HostCheck>,
     pub(crate) checks: Vec<Check>,
+    /// Its texts are ours; nothing of the image is in them but fixed places and names.
+    pub(crate) cause: Option<Cause>,
     /// The last that the worker printed on stderr. Never part of the report: it may hold anything.
     pub(crate) said: String,
 }
@@ -33,10 +36,12 @@ impl Draft {
             verdict,
             runtime: None,
             pytorch: None,
+            driver: None,
             execution: None,
             exposure: None,
             host_check: None,
             checks: Vec::new(),
+            cause: None,
             said: String::new(),
         }
     }
@@ -90,12 +95,13 @@ impl Draft {
             request: self.request.clone(),
             runtime: self.runtime.clone(),
             pytorch: self.pytorch.clone(),
+            driver: self.driver.clone(),
             execution: self.execution.clone().map(|run| self.without_private(run, private)),
             exposure: self.exposure.clone(),
             host_check: self.host_check.clone(),
             checks: self.checks.clone(),
             first_error,
-            cause: None,
+            cause: self.cause.clone(),
         }
     }
 }

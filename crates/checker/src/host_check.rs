@@ -22,8 +22,8 @@ pub(crate) fn host_check(supervisor: &Supervisor, limits: &Limits) -> HostCheck 
     let job = Job {
         program,
         arguments: arguments.map(Into::into).to_vec(),
-        input: |_, _| String::new(),
-        subject: String::new(),
+        input: &|_| String::new(),
+        without: &[],
     };
     let mut answer = Answer::within(limits.host_check);
     match supervisor.supervise(&job, &mut answer, limits.settle) {

@@ -12,12 +12,12 @@ mod interpreter;
 mod limits;
 mod output;
 mod privacy;
+mod probes;
 mod process;
 mod verdict;
 mod worker;
 
 use std::io::Write as _;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gpusweep_report::{Check, Code, Exposure, Outcome, Stage};
@@ -27,11 +27,11 @@ pub use cli::{Cpu, Options, ProbeOption};
 pub use limits::Limits;
 
 use draft::Draft;
-use interpreter::{Surroundings, find};
+use interpreter::Surroundings;
 use privacy::Private;
 use process::Supervisor;
 use verdict::{Fault, Verdict};
-use worker::{Asked, stopped};
+use worker::{Asked, Context, stopped};
 
 /// Checks, prints the report on stdout, and gives the exit status.
 ///
@@ -74,26 +74,6 @@ fn close_to_others() {
 }
 
 fn check(supervisor: &Supervisor, options: &Options, limits: &Limits, private: &Private) -> Draft {
-    let probed = match options.probe {
-        ProbeOption::Libtorch => unavailable(options, "libtorch", Stage::Interpreter),
-        ProbeOption::Driver => unavailable(options, "driver", Stage::Driver),
-        ProbeOption::Auto | ProbeOption::Python => check_python(supervisor, options, limits, private),
-    };
-    let mut draft = probed;
-    if options.host_check && supervisor.stop().is_none() {
-        draft.host_check = Some(host_check::host_check(supervisor, limits));
-    }
-    draft
-}
-
-fn unavailable(options: &Options, probe: &str, stage: Stage) -> Draft {
-    let fault = Fault::new("ProbeUnavailable", format!("this checker has no {probe} probe"));
-    let mut draft = Draft::bare(options.request(), Verdict::failed(Code::WorkerFailed, stage, fault));
-    draft.checks.push(Check { name: stage, outcome: Outcome::Failed, elapsed_ms: 0 });
-    draft
-}
-
-fn check_python(supervisor: &Supervisor, options: &Options, limits: &Limits, private: &Private) -> Draft {
     let request = options.request();
     let (exposure, exposed) = look_at_exposure(options, limits);
     if let Some(stop) = supervisor.stop() {
@@ -101,25 +81,33 @@ fn check_python(supervisor: &Supervisor, options: &Options, limits: &Limits, pri
         draft.exposure = exposure;
         return draft;
     }
-    let interpreter = find(&Surroundings::of_this_process(options.python.clone()), Path::new("/"));
-    let kfd_refuses = exposure.as_ref().is_some_and(|exposure| {
-        exposure.nodes.iter().any(|node| node.node == "/dev/kfd" && node.open == "ENOMEM")
-    });
-    let asked = Asked { device: &request.device, kfd_refuses };
     let compute = Duration::from_secs(u64::from(options.timeout));
-    let mut probed = worker::probe(supervisor, interpreter.as_ref(), asked, compute, limits, private);
+    let asked = Asked { device: &request.device, kfd_refuses: kfd_refuses(exposure.as_ref()) };
+    let context = Context { supervisor, limits, private, compute, asked };
+    let surroundings = Surroundings::of_this_process(options.python.clone());
+    let mut probed = probes::probe(context, options.probe, &surroundings, exposure.as_ref());
     probed.checks.insert(0, exposed);
+    let host_check = (options.host_check && supervisor.stop().is_none())
+        .then(|| host_check::host_check(supervisor, limits));
     Draft {
         verdict: probed.verdict,
         runtime: Some(probed.runtime),
         pytorch: probed.pytorch,
+        driver: probed.driver,
         execution: probed.execution,
         exposure,
-        host_check: None,
+        host_check,
         checks: probed.checks,
+        cause: probed.cause,
         said: probed.said,
         request,
     }
+}
+
+fn kfd_refuses(exposure: Option<&Exposure>) -> bool {
+    exposure.is_some_and(|exposure| {
+        exposure.nodes.iter().any(|node| node.node == "/dev/kfd" && node.open == "ENOMEM")
+    })
 }
 
 /// Only where a GPU is asked for: for the CPU, nothing of one is looked at.

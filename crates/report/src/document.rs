@@ -37,6 +37,9 @@ pub struct Report {
     /// The torch that was imported; null where none was.
     #[serde(deserialize_with = "present")]
     pub pytorch: Option<Pytorch>,
+    /// The vendor's driver as the driver probe met it; null for other probes.
+    #[serde(deserialize_with = "present")]
+    pub driver: Option<Driver>,
     /// The fixed computation; null where it was not reached.
     #[serde(deserialize_with = "present")]
     pub execution: Option<Execution>,
@@ -196,6 +199,31 @@ pub struct Runtime {
     pub interpreter: Option<String>,
     /// The probe that ran.
     pub probe: Probe,
+    /// Why that probe ran.
+    pub chosen: Chosen,
+    /// How the probe reached its library: `ops` or `tch` for libtorch, `cuda` or `hip` for a driver; null for Python.
+    pub binding: Option<String>,
+    /// Place of another interpreter of the image that has torch, where the chosen one has none and this was looked for.
+    pub torch_elsewhere: Option<String>,
+    /// Whether the working directory holds something that would stand in for the installed torch; it was kept out.
+    pub torch_shadowed: bool,
+}
+
+/// Why a probe ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Chosen {
+    /// The request names it.
+    Asked,
+    /// Left to the checker: an interpreter has torch, or fails before that can be known.
+    Interpreter,
+    /// Left to the checker: no interpreter has torch, but a libtorch was found.
+    Libtorch,
+    /// Left to the checker: there is neither, but something of a GPU's driver was found.
+    Driver,
+    /// Left to the checker: nothing that any probe could use was found.
+    Nothing,
 }
 
 /// The torch that was imported.
@@ -222,7 +250,7 @@ pub struct Pytorch {
 }
 
 /// One GPU as torch describes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Device {
@@ -236,6 +264,27 @@ pub struct Device {
     pub memory_bytes: Option<u64>,
     /// Salted digest of the GPU's UUID, never the UUID.
     pub uuid: Option<String>,
+}
+
+/// The vendor's driver, asked without torch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Driver {
+    /// `cuda` or `hip`.
+    pub api: String,
+    /// The library that was loaded, with its version suffix; null where none could be.
+    pub library: Option<String>,
+    /// Version as the library gives it: `cuDriverGetVersion` or `hipRuntimeGetVersion`, such as 13000.
+    pub version: Option<i32>,
+    /// What `cuInit` or `hipInit` returned; null where it was not reached.
+    pub init_result: Option<i32>,
+    /// Name of that result, such as `CUDA_ERROR_NO_DEVICE`.
+    pub init_name: Option<String>,
+    /// Devices that the driver counts; null where it was not reached.
+    pub device_count: Option<u32>,
+    /// The devices that it counts.
+    pub devices: Option<Vec<Device>>,
 }
 
 /// The fixed computation.
@@ -278,6 +327,8 @@ pub struct Exposure {
     pub nvidia_driver: Option<String>,
     /// GPU nodes of the AMD kernel driver's topology; null where there is none.
     pub kfd_gpu_nodes: Option<u32>,
+    /// Devices that appear once all visibility variables are removed; null where that was not tried.
+    pub devices_without_variables: Option<u32>,
 }
 
 /// The variables that decide which GPUs a process sees: the only ones whose values may stand in reports.

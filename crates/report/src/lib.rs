@@ -8,12 +8,13 @@ mod document;
 mod paths;
 mod sanitize;
 mod validate;
+pub mod wire;
 mod words;
 
 pub use code::{Code, UnknownCode};
 pub use document::{
-    Cause, Check, Device, Execution, Exposure, FirstError, HostCheck, Library, Node, Outcome, Probe, Pytorch,
-    Report, Request, Runtime, SCHEMA, Stage, Status, VISIBILITY_VARIABLES,
+    Cause, Check, Chosen, Device, Driver, Execution, Exposure, FirstError, HostCheck, Library, Node, Outcome,
+    Probe, Pytorch, Report, Request, Runtime, SCHEMA, Stage, Status, VISIBILITY_VARIABLES,
 };
 pub use sanitize::{MESSAGE_LIMIT, is_steering, one_line, one_line_without};
 pub use validate::{Invalid, MAX_BYTES};

@@ -129,6 +129,7 @@ mod tests {
             request: Request { device: "cpu".into(), timeout_s: 30, probe: Probe::Auto },
             runtime: None,
             pytorch: None,
+            driver: None,
             execution: Some(Execution {
                 device: "cpu".into(),
                 product_verified: true,

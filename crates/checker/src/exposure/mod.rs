@@ -42,6 +42,7 @@ fn look_below(root: &Path) -> Exposure {
         uid_map_identity: identity::uid_map_identity(root),
         nvidia_driver: driver::nvidia_driver(root),
         kfd_gpu_nodes: driver::kfd_gpu_nodes(root),
+        devices_without_variables: None,
     }
 }
 

@@ -15,14 +15,13 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group};
 
 /// A program to run under supervision.
-#[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct Job<'a> {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
     /// Makes the text for its standard input from the number of its report descriptor.
-    pub(crate) input: fn(&str, i32) -> String,
-    /// Passed on to `input`.
-    pub(crate) subject: String,
+    pub(crate) input: &'a dyn Fn(i32) -> String,
+    /// Variables that it does not inherit.
+    pub(crate) without: &'a [&'a str],
 }
 
 /// Why a program could not be started.
@@ -59,7 +58,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub(super) fn start(job: &Job) -> Result<Self, StartError> {
+    pub(super) fn start(job: &Job<'_>) -> Result<Self, StartError> {
         let (their_stdin, stdin) = pipe()?;
         let (stdout, their_stdout) = pipe()?;
         let (stderr, their_stderr) = pipe()?;
@@ -69,8 +68,12 @@ impl Child {
             fcntl_setfl(own, OFlags::NONBLOCK).map_err(io::Error::from)?;
         }
         let their_report = inheritable(their_report)?;
-        let input = (job.input)(&job.subject, their_report.as_raw_fd()).into_bytes();
-        let started = Command::new(&job.program)
+        let input = (job.input)(their_report.as_raw_fd()).into_bytes();
+        let mut command = Command::new(&job.program);
+        for name in job.without {
+            command.env_remove(name);
+        }
+        let started = command
             .args(&job.arguments)
             .stdin(Stdio::from(their_stdin))
             .stdout(Stdio::from(their_stdout))

@@ -69,7 +69,7 @@ impl Supervisor {
     /// Runs a program to its end, and leaves no process of it behind if the kernel can help it.
     pub(crate) fn supervise<L: Listener>(
         &self,
-        job: &Job,
+        job: &Job<'_>,
         listener: &mut L,
         settle: Duration,
     ) -> Result<Ended, StartError> {

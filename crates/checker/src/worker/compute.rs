@@ -3,9 +3,9 @@
 //! Main function: [`verify`]. `A = [[1,2],[3,4]]`, `B = [[2,0],[1,2]]`: every value on the way is a small whole number,
 //! exact in any float format, so the comparison is exact too.
 
+use gpusweep_report::wire::Computed;
 use gpusweep_report::{Execution, Stage};
 
-use super::message::Computed;
 use crate::privacy::token;
 use crate::verdict::Fault;
 

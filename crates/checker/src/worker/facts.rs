@@ -1,10 +1,10 @@
 //! The worker's facts as the report carries them: bounded, and free of anything but what they are for.
 //!
-//! Main functions: [`runtime`] and [`pytorch`].
+//! Main functions: [`runtime`], [`pytorch`] and [`driver`].
 
-use gpusweep_report::{Device, Probe, Pytorch, Runtime};
+use gpusweep_report::wire::{DeviceFacts, DriverFacts, PytorchFacts, RuntimeFacts};
+use gpusweep_report::{Chosen, Device, Driver, Probe, Pytorch, Runtime};
 
-use super::message::{DeviceFacts, PytorchFacts, RuntimeFacts};
 use crate::interpreter::How;
 use crate::privacy::{Private, token};
 
@@ -12,16 +12,43 @@ use crate::privacy::{Private, token};
 const MAX_LIST: usize = 64;
 
 /// The runtime block; the system's part of it is known even where no interpreter ran.
-pub(super) fn runtime(facts: Option<&RuntimeFacts>, how: Option<How>, private: &Private) -> Runtime {
+pub(super) fn runtime(
+    probe: Probe,
+    facts: Option<&RuntimeFacts>,
+    how: Option<How>,
+    private: &Private,
+) -> Runtime {
     let system = rustix::system::uname();
+    let told = |text: Option<&String>| text.map(|text| private.token(text));
     Runtime {
-        python_version: facts.map(|facts| private.token(&facts.python_version)),
+        python_version: told(facts.and_then(|facts| facts.python_version.as_ref())),
         os_family: token(&system.sysname().to_string_lossy()),
         arch: token(&system.machine().to_string_lossy()),
-        libc: facts.and_then(|facts| facts.libc.as_deref()).map(|libc| private.token(libc)),
+        libc: told(facts.and_then(|facts| facts.libc.as_ref())),
         interpreter: how.map(|how| how.as_str().to_owned()),
-        probe: Probe::Python,
+        probe,
+        chosen: Chosen::Asked,
+        binding: told(facts.and_then(|facts| facts.binding.as_ref())),
+        torch_elsewhere: None,
+        torch_shadowed: facts.is_some_and(|facts| facts.torch_shadowed),
     }
+}
+
+/// The driver block.
+pub(super) fn driver(facts: DriverFacts, private: &Private) -> Driver {
+    Driver {
+        api: private.token(&facts.api),
+        library: facts.library.map(|name| private.token(&name)),
+        version: facts.version,
+        init_result: facts.init_result,
+        init_name: facts.init_name.map(|name| private.token(&name)),
+        device_count: facts.device_count,
+        devices: facts.devices.map(|list| devices(list, private)),
+    }
+}
+
+fn devices(list: Vec<DeviceFacts>, private: &Private) -> Vec<Device> {
+    list.into_iter().take(MAX_LIST).map(|facts| device(&facts, private)).collect()
 }
 
 /// The torch block.
@@ -43,9 +70,7 @@ pub(super) fn pytorch(facts: PytorchFacts, private: &Private) -> Pytorch {
         gpu_available: facts.gpu_available,
         visible_device_count: facts.visible_device_count,
         arch_list: facts.arch_list.map(|list| list.iter().take(MAX_LIST).map(|name| token(name)).collect()),
-        devices: facts
-            .devices
-            .map(|list| list.into_iter().take(MAX_LIST).map(|facts| device(&facts, private)).collect()),
+        devices: facts.devices.map(|list| devices(list, private)),
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Main function: [`judge`]. Pure: the same words give the same verdict.
 
+use gpusweep_report::wire::{Computed, Described, Failed, Outcome, Reason};
 use gpusweep_report::{Check, Code, Execution, Stage};
 
 use super::compute::{Verified, verify};
 use super::crash::first_error;
-use super::message::{Computed, Described, Failed, Outcome, Reason};
 use super::session::Session;
 use crate::process::{End, Ended, signal_name};
 use crate::verdict::{Fault, Verdict};
@@ -94,7 +94,7 @@ fn judge_failure(failed: Failed, stage: Stage, asked: Asked<'_>) -> Verdict {
         (Reason::Unavailable, _) => Code::GpuUnavailable,
         (Reason::Index, _) => Code::DeviceIndexInvalid,
         (Reason::Missing, _) => Code::TorchMissing,
-        (Reason::Memory | Reason::Error, Stage::Interpreter) => Code::WorkerFailed,
+        (Reason::Misfit, _) | (Reason::Memory | Reason::Error, Stage::Interpreter) => Code::WorkerFailed,
         (Reason::Memory | Reason::Error, Stage::Import) => Code::TorchImportFailed,
         (Reason::Memory | Reason::Error, _) if names(message, &NO_KERNEL) => Code::CheckFailed,
         (Reason::Memory, _) => out_of_memory(asked),
@@ -128,7 +128,9 @@ fn fault_of(failed: Failed, asked: Asked<'_>) -> Fault {
         Reason::Index => {
             Fault::new("IndexError", format!("{} is outside the devices that torch sees", asked.device))
         }
-        Reason::Missing | Reason::Memory | Reason::Error => Fault::new("Error", "no reason given"),
+        Reason::Missing | Reason::Misfit | Reason::Memory | Reason::Error => {
+            Fault::new("Error", "no reason given")
+        }
     }
 }
 

@@ -6,8 +6,11 @@ use std::time::Instant;
 
 use gpusweep_report::{Check, Outcome, Stage};
 
-/// The stages of the Python probe, in order.
-const STAGES: [Stage; 8] = [
+/// The stages of a probe, in order.
+pub(crate) type Route = &'static [Stage];
+
+/// The stages of the Python probe.
+pub(crate) const PYTHON: Route = &[
     Stage::Interpreter,
     Stage::Import,
     Stage::Backend,
@@ -18,12 +21,20 @@ const STAGES: [Stage; 8] = [
     Stage::Synchronize,
 ];
 
+/// The stages of the libtorch probe, which needs no interpreter.
+pub(crate) const LIBTORCH: Route = PYTHON.split_at(1).1;
+
+/// The stages of the driver probe.
+pub(crate) const DRIVER: Route =
+    &[Stage::Driver, Stage::Allocate, Stage::Product, Stage::Gradient, Stage::Synchronize];
+
 /// Those that ask for a GPU.
 const GPU_STAGES: [Stage; 2] = [Stage::Backend, Stage::Device];
 
 /// The way through the stages so far.
 #[derive(Debug)]
 pub(super) struct Progress {
+    route: Route,
     wants_gpu: bool,
     current: Stage,
     since: Instant,
@@ -33,14 +44,8 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn start(wants_gpu: bool) -> Self {
-        Self {
-            wants_gpu,
-            current: Stage::Interpreter,
-            since: Instant::now(),
-            ended: None,
-            checks: Vec::new(),
-        }
+    pub(super) fn start(route: Route, wants_gpu: bool) -> Self {
+        Self { route, wants_gpu, current: route[0], since: Instant::now(), ended: None, checks: Vec::new() }
     }
 
     pub(super) const fn current(&self) -> Stage {
@@ -49,7 +54,7 @@ impl Progress {
 
     /// Goes on to a stage. False where it is not the one that follows: a worker neither skips nor goes back.
     pub(super) fn enter(&mut self, next: Stage) -> bool {
-        let mut following = STAGES.into_iter().skip_while(|stage| *stage != self.current).skip(1);
+        let mut following = self.route.iter().copied().skip_while(|stage| *stage != self.current).skip(1);
         let mut skipped = Vec::new();
         let expected = following.find(|stage| {
             let skip = !self.wants_gpu && GPU_STAGES.contains(stage);
@@ -99,20 +104,20 @@ mod tests {
 
     #[test]
     fn a_gpu_check_goes_through_every_stage_in_order() {
-        let mut progress = Progress::start(true);
+        let mut progress = Progress::start(PYTHON, true);
         assert!(!progress.enter(Stage::Allocate), "skipping is refused");
-        for stage in &STAGES[1..] {
+        for stage in &PYTHON[1..] {
             assert!(progress.enter(*stage));
         }
         assert!(!progress.enter(Stage::Import), "going back is refused");
         let checks = progress.finish(&[Stage::Gradient]);
-        assert_eq!(checks.iter().map(|check| check.name).collect::<Vec<_>>(), STAGES);
+        assert_eq!(checks.iter().map(|check| check.name).collect::<Vec<_>>(), PYTHON);
         assert_eq!(names(&checks, Outcome::Failed), [Stage::Gradient]);
     }
 
     #[test]
     fn a_cpu_check_skips_what_asks_for_a_gpu() {
-        let mut progress = Progress::start(false);
+        let mut progress = Progress::start(PYTHON, false);
         assert!(progress.enter(Stage::Import));
         assert!(!progress.enter(Stage::Backend));
         assert!(progress.enter(Stage::Allocate));

@@ -5,9 +5,10 @@
 use std::time::{Duration, Instant};
 
 use gpusweep_report::Stage;
+use gpusweep_report::wire::{DriverFacts, Message, Outcome, PytorchFacts, RuntimeFacts};
 
-use super::message::{Garbled, Message, Outcome, PytorchFacts, Reader, RuntimeFacts};
-use super::progress::Progress;
+use super::message::{Garbled, Reader};
+use super::progress::{Progress, Route};
 use crate::process::Listener;
 
 /// How long the two parts of a run may take.
@@ -26,6 +27,7 @@ pub(super) struct Session {
     pub(super) progress: Progress,
     pub(super) runtime: Option<RuntimeFacts>,
     pub(super) pytorch: Option<Box<PytorchFacts>>,
+    pub(super) driver: Option<Box<DriverFacts>>,
     pub(super) ending: Option<Result<Outcome, Ill>>,
 }
 
@@ -39,14 +41,15 @@ pub(super) enum Ill {
 }
 
 impl Session {
-    pub(super) fn start(wants_gpu: bool, allowance: Allowance) -> Self {
+    pub(super) fn start(route: Route, wants_gpu: bool, allowance: Allowance) -> Self {
         Self {
             allowance,
             deadline: Instant::now() + allowance.import,
             reader: Reader::default(),
-            progress: Progress::start(wants_gpu),
+            progress: Progress::start(route, wants_gpu),
             runtime: None,
             pytorch: None,
+            driver: None,
             ending: None,
         }
     }
@@ -72,6 +75,7 @@ impl Session {
             }
             Message::Runtime(facts) => self.runtime = Some(facts),
             Message::Pytorch(facts) => self.pytorch = Some(facts),
+            Message::Driver(facts) => self.driver = Some(facts),
             Message::Result(outcome) => self.ending = Some(Ok(outcome)),
         }
         Ok(())
@@ -90,8 +94,10 @@ impl Session {
     }
 }
 
+/// Loading a big library or starting a driver is slow, not hung: `cuInit` can take many seconds where no process keeps
+/// the GPUs awake.
 fn is_import(stage: Stage) -> bool {
-    stage <= Stage::Import
+    stage <= Stage::Import || stage == Stage::Driver
 }
 
 impl Listener for Session {
