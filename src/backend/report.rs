@@ -2,7 +2,8 @@
 //!
 //! Main function: [`attempt`].
 
-use gpusweep_report::{MAX_BYTES, Report, Request};
+use gpusweep_report::frame::{KEY_BYTES, Key};
+use gpusweep_report::{Report, Request};
 
 use super::{Attempt, chain};
 use crate::model::{Applied, Cell, Device, Fault, FaultKind, KillReason, Observation, Phase};
@@ -15,7 +16,9 @@ const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
 
 /// A checker that ended by itself, or was ended by somebody else than the sweep.
 pub(super) struct Ended<'a> {
-    /// What it printed on standard output, up to the longest report.
+    /// What this attempt shares with its checker.
+    pub(super) key: &'a Key,
+    /// What it printed on standard output, up to the longest report in its frame and one byte more.
     pub(super) stdout: &'a [u8],
     /// What is kept of all output.
     pub(super) log: Vec<u8>,
@@ -27,14 +30,31 @@ pub(super) struct Ended<'a> {
     pub(super) applied: Applied,
 }
 
+/// A key for one attempt.
+///
+/// # Errors
+/// Where the kernel has no randomness: a key that can be guessed is none.
+pub(super) fn key() -> Result<Key, Fault> {
+    let mut bytes = [0; KEY_BYTES];
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
+        Ok(count) if count == KEY_BYTES => Ok(Key::from_random(&bytes)),
+        Ok(_) | Err(_) => {
+            let message = "this machine has no randomness for the report's key".to_owned();
+            Err(Fault { kind: FaultKind::CheckerNotRun, message })
+        }
+    }
+}
+
 /// What it came to.
 pub(super) fn attempt(cell: &Cell, ended: Ended<'_>) -> Attempt {
-    let Ended { stdout, log, exit, oom_killed, applied } = ended;
-    match read(cell, stdout) {
+    let Ended { key, stdout, log, exit, oom_killed, applied } = ended;
+    match read(cell, key, stdout) {
         Printed::Valid(report, text) => {
             let observation = Observation::Reported { report, exit, applied, oom_killed };
             Attempt { observation, report: Some(text), log }
         }
+        // However the checker ended: what was made to be taken for its report is the finding.
+        Printed::Forged(problem) => Attempt::bare(Observation::Garbled { problem, exit, applied }, log),
         Printed::Unusable(problem) => Attempt::bare(without_report(problem, exit, oom_killed, applied), log),
     }
 }
@@ -63,27 +83,24 @@ enum Printed {
     Valid(Box<Report>, String),
     /// Anything else, and what is wrong with it.
     Unusable(String),
+    /// What somebody made to look like one.
+    Forged(String),
 }
 
-/// A checker prints one line and nothing else; whatever differs was printed by something that is not the checker.
-fn read(cell: &Cell, stdout: &[u8]) -> Printed {
-    if stdout.len() > MAX_BYTES {
-        return Printed::Unusable(format!("it printed more than {MAX_BYTES} bytes on stdout"));
-    }
-    let Ok(text) = std::str::from_utf8(stdout) else {
-        return Printed::Unusable("what it printed on stdout is not UTF-8".into());
+/// A checker prints its report in its frame and nothing else; whatever differs was printed by something that is not the
+/// checker.
+fn read(cell: &Cell, key: &Key, stdout: &[u8]) -> Printed {
+    let text = match key.unwrap(stdout) {
+        Ok(text) => text,
+        Err(refused) if refused.is_forged() => return Printed::Forged(refused.to_string()),
+        Err(refused) => return Printed::Unusable(refused.to_string()),
     };
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    match (lines.next(), lines.next()) {
-        (None, _) => Printed::Unusable("it printed no report on stdout".into()),
-        (Some(_), Some(_)) => Printed::Unusable("it printed more than one line on stdout".into()),
-        (Some(line), None) => match Report::parse(line) {
-            Ok(report) => match foreign(cell, &report) {
-                None => Printed::Valid(Box::new(report), line.to_owned()),
-                Some(problem) => Printed::Unusable(problem.to_owned()),
-            },
-            Err(error) => Printed::Unusable(chain(&error)),
+    match Report::parse(text) {
+        Ok(report) => match foreign(cell, &report) {
+            None => Printed::Valid(Box::new(report), text.to_owned()),
+            Some(problem) => Printed::Unusable(problem.to_owned()),
         },
+        Err(error) => Printed::Unusable(chain(&error)),
     }
 }
 
@@ -103,26 +120,37 @@ fn foreign(cell: &Cell, report: &Report) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use gpusweep_report::Code as CheckCode;
+    use gpusweep_report::frame::MAX_FRAMED;
 
     use super::*;
     use crate::testing;
 
+    fn key() -> Key {
+        Key::from_random(&[7; KEY_BYTES])
+    }
+
     fn problem(stdout: &[u8]) -> String {
-        match read(&testing::cell("it", "none", CheckCode::CpuCheckPassed), stdout) {
+        match read(&testing::cell("it", "none", CheckCode::CpuCheckPassed), &key(), stdout) {
             Printed::Valid(..) => panic!("taken for a report"),
-            Printed::Unusable(problem) => problem,
+            Printed::Unusable(problem) | Printed::Forged(problem) => problem,
         }
     }
 
     #[test]
     fn anything_but_one_report_is_named() {
+        let framed = |text: &str| key().wrap(text).into_bytes();
         assert!(problem(b"").contains("no report"));
-        assert!(problem(b"\n \n").contains("no report"));
-        assert!(problem(b"{}\n{}\n").contains("more than one line"));
-        assert!(problem(b"{\"schema\":\"other/1\"}").contains("other/1"));
-        assert!(problem(b"not json").contains("not valid JSON"));
-        assert!(problem(b"\xff\xfe").contains("UTF-8"));
-        assert!(problem(&vec![b' '; MAX_BYTES + 1]).contains("more than"));
+        assert!(problem(b"hello\n").contains("not its report"));
+        assert!(problem(&framed("{}").repeat(2)).contains("second report"));
+        assert!(problem(b"{\"schema\":\"gpusweep.report/1\"}\n").contains("without a frame"));
+        assert!(problem(&framed("{\"schema\":\"other/1\"}")).contains("other/1"));
+        assert!(problem(&framed("not json")).contains("not valid JSON"));
+        assert!(problem(&vec![b' '; MAX_FRAMED + 1]).contains("more than"));
+    }
+
+    #[test]
+    fn no_two_attempts_share_a_key() {
+        assert_ne!(super::key().unwrap(), super::key().unwrap());
     }
 
     #[test]
@@ -130,7 +158,8 @@ mod tests {
         let cell = testing::cell("it", "none", CheckCode::CpuCheckPassed);
         let ended = |exit: i64, oom_killed: bool| {
             let applied = Applied::default();
-            attempt(&cell, Ended { stdout: b"", log: Vec::new(), exit, oom_killed, applied }).observation
+            let ended = Ended { key: &key(), stdout: b"", log: Vec::new(), exit, oom_killed, applied };
+            attempt(&cell, ended).observation
         };
         let killed = |reason| matches!(reason, Observation::Killed { .. });
         assert!(killed(ended(137, false)) && killed(ended(143, false)) && killed(ended(0, true)));
@@ -147,7 +176,8 @@ mod tests {
         let honest = testing::report(CheckCode::GpuUnavailable);
         let honest = Report { checker_version: env!("CARGO_PKG_VERSION").into(), ..honest };
         let taken = |report: &Report| {
-            matches!(read(&cell, serde_json::to_string(report).unwrap().as_bytes()), Printed::Valid(..))
+            let printed = key().wrap(&serde_json::to_string(report).unwrap());
+            matches!(read(&cell, &key(), printed.as_bytes()), Printed::Valid(..))
         };
         assert!(taken(&honest));
         let other_time = Request { timeout_s: 5, ..honest.request.clone() };

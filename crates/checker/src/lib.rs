@@ -20,7 +20,7 @@ mod worker;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use gpusweep_report::{Check, Code, Exposure, Outcome, Stage};
+use gpusweep_report::{Check, Code, Exposure, Outcome, Stage, frame};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 pub use cli::{Cpu, Options, ProbeOption};
@@ -49,17 +49,15 @@ pub fn run(options: &Options, limits: &Limits) -> u8 {
         }
     };
     let (mut line, mut exit) = draft.line(&private);
-    line.push('\n');
     if let Some(path) = &options.output
-        && let Err(error) = output::save(path, &line)
+        && let Err(error) = output::save(path, &format!("{line}\n"))
     {
         draft.fail_output(Fault::new(error.kind(), error.to_string()));
         (line, exit) = draft.line(&private);
-        line.push('\n');
     }
     // A reader that went away cannot be told so; the exit status still says what was found.
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush());
+    let _ = stdout.write_all(printed(&line).as_bytes()).and_then(|()| stdout.flush());
     if exit != 0 {
         // For whoever reads the container's log: the report itself holds no traceback.
         let _ = std::io::stderr().write_all(draft.said.as_bytes());
@@ -67,8 +65,14 @@ pub fn run(options: &Options, limits: &Limits) -> u8 {
     exit
 }
 
+/// The report in the frame of whoever asked for one, or as it is for a person.
+fn printed(report: &str) -> String {
+    let key = std::env::var(frame::VARIABLE).ok().and_then(|value| frame::Key::from_variable(&value));
+    key.map_or_else(|| format!("{report}\n"), |key| key.wrap(report))
+}
+
 /// The image's code has the same user, and would otherwise write a report of its own to this process's stdout through
-/// /proc, or change its memory. Best effort: a kernel that refuses leaves a check that is still worth its while.
+/// /proc, read its key, or change its memory. Best effort: a kernel that refuses leaves a check that is still worth its while.
 fn close_to_others() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }

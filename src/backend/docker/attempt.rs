@@ -12,7 +12,7 @@ use bollard::query_parameters::{
     CreateContainerOptions, KillContainerOptions, LogsOptions, WaitContainerOptions,
 };
 use futures_util::StreamExt as _;
-use gpusweep_report::MAX_BYTES;
+use gpusweep_report::frame::{Key, MAX_FRAMED};
 
 use super::engine::Engine;
 use super::image::Image;
@@ -53,8 +53,14 @@ pub(super) async fn attempt(backend: &DockerBackend, cell: &Cell, context: Attem
         Err(fault) => return not_started(Phase::Pull, fault),
     };
     let name = format!("gpusweep-{}-{}-{}", backend.run, cell.id(), context.number);
-    let container = Container { engine, cell, name: &name, image: &image, context: &context };
-    let mut attempt = container.run(lower::container(cell, &backend.run, delivery)).await;
+    let key = match report::key() {
+        Ok(key) => key,
+        Err(fault) => return not_started(Phase::Create, fault),
+    };
+    let container = Container { engine, cell, name: &name, image: &image, context: &context, key: &key };
+    let mut body = lower::container(cell, &backend.run, delivery);
+    lower::hand_over(&key, &mut body);
+    let mut attempt = container.run(body).await;
     if let Err(words) = clean::remove_container(engine, &name).await {
         attempt
             .log
@@ -91,6 +97,7 @@ struct Container<'a> {
     name: &'a str,
     image: &'a Image,
     context: &'a AttemptContext,
+    key: &'a Key,
 }
 
 impl Container<'_> {
@@ -194,7 +201,8 @@ impl Container<'_> {
                 let (stdout, log) = self.output().await;
                 let exit = state.exit_code.unwrap_or(-1);
                 let oom_killed = state.oom_killed.unwrap_or(false);
-                report::attempt(self.cell, report::Ended { stdout: &stdout, log, exit, oom_killed, applied })
+                let (key, stdout) = (self.key, stdout.as_slice());
+                report::attempt(self.cell, report::Ended { key, stdout, log, exit, oom_killed, applied })
             }
         }
     }
@@ -208,7 +216,7 @@ impl Container<'_> {
         while let Some(line) = lines.next().await {
             let part = match line {
                 Ok(LogOutput::StdOut { message }) => {
-                    keep(&mut stdout, &message, MAX_BYTES + 1);
+                    keep(&mut stdout, &message, MAX_FRAMED + 1);
                     message
                 }
                 Ok(
@@ -220,7 +228,7 @@ impl Container<'_> {
             };
             keep(&mut log, &part, LOG_BYTES);
             // Never for the log's sake: what comes behind a flood on stderr may be a second report.
-            if stdout.len() > MAX_BYTES {
+            if stdout.len() > MAX_FRAMED {
                 break;
             }
         }

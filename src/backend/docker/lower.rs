@@ -12,6 +12,8 @@ use bollard::models::{
     ResourcesUlimits,
 };
 
+use gpusweep_report::frame::{self, Key};
+
 use super::deliver::Delivery;
 use super::{LABEL, LABEL_CELL, LABEL_DEADLINE, LABEL_OWNER};
 use crate::backend::owner;
@@ -39,6 +41,14 @@ pub(super) fn container(cell: &Cell, run: &str, delivery: &Delivery) -> Containe
         host_config: Some(host),
         ..ContainerCreateBody::default()
     }
+}
+
+/// Hands the attempt's key to its checker, in place of whatever a cell calls so. Not on the command line, which every
+/// process can read.
+pub(super) fn hand_over(key: &Key, body: &mut ContainerCreateBody) {
+    let env = body.env.get_or_insert_default();
+    env.retain(|pair| pair.split('=').next() != Some(frame::VARIABLE));
+    env.push(format!("{}={}", frame::VARIABLE, key.to_variable()));
 }
 
 /// What every cell is denied, whatever it is granted.

@@ -1,6 +1,6 @@
 //! The supervisor's loop: feeds and drains a child until it has said all, ended, or run out of time.
 //!
-//! Main function: [`Supervisor::supervise`]. It sleeps in `poll` and nowhere else, so it adds no latency; it keeps a
+//! Main function: [`Supervisor::supervise`]. It sleeps in `poll`, so it adds no latency; it keeps a
 //! bounded end of what is printed, and it never waits for the end of a stream, which a grandchild may hold open.
 
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use rustix::process::WaitStatus;
 use super::child::{Child, Job, StartError, Stream};
 use super::signals::{Stop, Supervisor};
 use super::tail::Tail;
-use super::tree::kill_descendants;
+use super::tree::Hunt;
 
 /// Size of one read.
 const CHUNK: usize = 64 * 1024;
@@ -22,6 +22,9 @@ const LAST_READS: usize = 64;
 
 /// How long a killed group may take before the whole process table is searched for survivors.
 const QUICK_END: Duration = Duration::from_millis(50);
+
+/// Time between two looks at everything where the kernel refuses to wait.
+const WITHOUT_POLL: Duration = Duration::from_millis(10);
 
 /// Makes sense of what a child says.
 pub(crate) trait Listener {
@@ -63,6 +66,7 @@ struct Pump<'a, L> {
     listener: &'a mut L,
     stderr: Tail,
     buffer: Vec<u8>,
+    hunt: Hunt,
 }
 
 impl Supervisor {
@@ -73,10 +77,13 @@ impl Supervisor {
         listener: &mut L,
         settle: Duration,
     ) -> Result<Ended, StartError> {
+        let hunt = Hunt::new();
         let child = Child::start(job)?;
-        let mut pump = Pump { child, listener, stderr: Tail::default(), buffer: vec![0; CHUNK] };
+        let mut pump = Pump { child, listener, stderr: Tail::default(), buffer: vec![0; CHUNK], hunt };
         let end = pump.run(self);
         pump.settle(self, settle);
+        // What others wrote before they were killed; nobody is left to write more.
+        pump.read_rest();
         Ok(Ended { end, stderr: pump.stderr.text() })
     }
 }
@@ -115,10 +122,15 @@ impl<L: Listener> Pump<'_, L> {
         if let Some(stdin) = &self.child.stdin {
             fds.push(PollFd::new(stdin, PollFlags::OUT));
         }
-        if poll(&mut fds, Some(&timespec(left))).is_err() {
-            return;
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let ready: Vec<bool> = match poll(&mut fds, Some(&timespec(left))) {
+            Ok(_) => fds.iter().map(|fd| !fd.revents().is_empty()).collect(),
+            Err(Errno::INTR) => return,
+            Err(_) => {
+                // A worker can lower its parent's limit on descriptors, and poll obeys that; reading does not.
+                std::thread::sleep(WITHOUT_POLL.min(left));
+                vec![true; fds.len()]
+            }
+        };
         // From the last on, as an output that ended is taken out of the list.
         for index in (0..outputs).rev().filter(|index| ready[*index]) {
             self.read(index);
@@ -177,6 +189,7 @@ impl<L: Listener> Pump<'_, L> {
     fn settle(&mut self, supervisor: &Supervisor, limit: Duration) {
         let until = Instant::now() + limit;
         let mut pause = QUICK_END;
+        supervisor.restore_limits();
         self.child.kill_group();
         while self.child.reap() {
             let left = until.saturating_duration_since(Instant::now());
@@ -184,11 +197,18 @@ impl<L: Listener> Pump<'_, L> {
                 return;
             }
             let mut fds = [PollFd::new(&supervisor.wake, PollFlags::IN)];
-            // An interrupted sleep is a wake-up as well: the signal of an ended child.
-            let in_vain = poll(&mut fds, Some(&timespec(pause.min(left)))) == Ok(0);
+            let in_vain = match poll(&mut fds, Some(&timespec(pause.min(left)))) {
+                Ok(count) => count == 0,
+                // An interrupted sleep is a wake-up as well: the signal of an ended child.
+                Err(Errno::INTR) => false,
+                Err(_) => {
+                    std::thread::sleep(WITHOUT_POLL.min(left));
+                    true
+                }
+            };
             supervisor.drain_wake();
             if in_vain {
-                kill_descendants();
+                self.hunt.kill_all(until);
                 pause = Duration::from_millis(10);
             }
         }

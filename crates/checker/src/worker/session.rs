@@ -38,6 +38,8 @@ pub(super) enum Ill {
     Garbled(#[from] Garbled),
     #[error("the worker told a stage out of order")]
     OutOfOrder,
+    #[error("the worker went on after its last line: a second report")]
+    Again,
 }
 
 impl Session {
@@ -81,16 +83,30 @@ impl Session {
         Ok(())
     }
 
+    /// Whether it has ended as a worker does; results before the last stage are a fault of their own.
+    fn is_in_order(&self) -> bool {
+        match &self.ending {
+            Some(Ok(Outcome::Computed(_))) => self.progress.current() == Stage::Synchronize,
+            Some(Ok(Outcome::Failed(_))) => true,
+            Some(Err(_)) | None => false,
+        }
+    }
+
     fn hear_all(&mut self, bytes: &[u8]) -> Result<(), Ill> {
         let (messages, fault) = self.reader.push(bytes);
         for message in messages {
-            self.hear(message)?;
-            if self.ending.is_some() {
-                // Nothing after the last line counts.
-                return Ok(());
+            match self.ending {
+                Some(_) if self.is_in_order() => return Err(Ill::Again),
+                Some(_) => return Ok(()),
+                None => self.hear(message)?,
             }
         }
-        fault.map_or(Ok(()), |fault| Err(fault.into()))
+        match fault {
+            Some(_) if self.is_in_order() => Err(Ill::Again),
+            Some(_) if self.ending.is_some() => Ok(()),
+            Some(fault) => Err(fault.into()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -103,6 +119,10 @@ fn is_import(stage: Stage) -> bool {
 impl Listener for Session {
     fn report(&mut self, bytes: &[u8]) {
         if self.ending.is_some() {
+            // The worker writes one result and ends. Of two, the first is no better than the second.
+            if self.is_in_order() {
+                self.ending = Some(Err(Ill::Again));
+            }
             return;
         }
         if let Err(ill) = self.hear_all(bytes) {
