@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use gpusweep_report::frame::{self, Key};
+use rustix::process::{Signal, kill_process};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 
 use super::docker::{CHECKER, checker_arguments, quoted};
-use super::report::{Ended, attempt};
+use super::leftovers::{self, Leftovers};
+use super::report::{Ended, attempt, key};
 use super::{Attempt, AttemptContext, Backend, checker};
 use crate::model::{Applied, Cell, Fault, FaultKind, Observation, Phase};
 
@@ -76,7 +79,13 @@ fn not_run(phase: Phase, error: &str) -> Attempt {
 
 async fn run(checker: &std::path::Path, cell: &Cell, context: &AttemptContext) -> Attempt {
     context.reach(Phase::Start);
+    let key = match key() {
+        Ok(key) => key,
+        Err(fault) => return not_run(Phase::Start, &fault.message),
+    };
+    let leftovers = Leftovers::of(&key);
     let mut command = Command::new(checker);
+    command.env(frame::VARIABLE, key.to_variable()).env(leftovers::VARIABLE, leftovers.mark());
     command.args(checker_arguments(cell)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Ctrl-C in a terminal reaches a whole group: the checker must end when the sweep says so, not by itself.
     command.process_group(0).kill_on_drop(true);
@@ -87,7 +96,7 @@ async fn run(checker: &std::path::Path, cell: &Cell, context: &AttemptContext) -
     context.reach(Phase::Running);
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let both = async { tokio::join!(drain(stdout), drain(stderr), child.wait()) };
-    tokio::select! {
+    let attempt = tokio::select! {
         biased;
         () = context.cancel.cancelled() => {
             stop(&mut child).await;
@@ -99,10 +108,13 @@ async fn run(checker: &std::path::Path, cell: &Cell, context: &AttemptContext) -
             Attempt::bare(observation, Vec::new())
         }
         (stdout, stderr, status) = both => match status {
-            Ok(status) => judge(cell, &stdout, &stderr, status),
+            Ok(status) => judge(cell, &key, &stdout, &stderr, status),
             Err(error) => not_run(Phase::Running, &error.to_string()),
         },
-    }
+    };
+    // A checker that was killed could not end its worker.
+    leftovers.end().await;
+    attempt
 }
 
 /// Reads a stream to its end, and keeps its beginning.
@@ -119,17 +131,19 @@ async fn drain(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
 async fn stop(child: &mut Child) {
     let process = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
     if let Some(process) = process {
-        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        let _ = kill_process(process, Signal::TERM);
+        // One that its worker stopped hears nothing until it is let go on.
+        let _ = kill_process(process, Signal::CONT);
     }
     if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
         let _ = child.kill().await;
     }
 }
 
-fn judge(cell: &Cell, stdout: &[u8], stderr: &[u8], status: ExitStatus) -> Attempt {
+fn judge(cell: &Cell, key: &Key, stdout: &[u8], stderr: &[u8], status: ExitStatus) -> Attempt {
     use std::os::unix::process::ExitStatusExt as _;
     // As a shell and an engine tell a signal.
     let exit = i64::from(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
     let applied = Applied::default();
-    attempt(cell, Ended { stdout, log: [stdout, stderr].concat(), exit, oom_killed: false, applied })
+    attempt(cell, Ended { key, stdout, log: [stdout, stderr].concat(), exit, oom_killed: false, applied })
 }

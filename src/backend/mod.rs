@@ -6,6 +6,7 @@
 pub mod checker;
 pub mod docker;
 mod host;
+mod leftovers;
 mod owner;
 mod report;
 

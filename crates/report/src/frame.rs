@@ -123,6 +123,12 @@ impl Key {
         key
     }
 
+    /// The part that may be shown.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// The value of [`VARIABLE`].
     #[must_use]
     pub fn to_variable(&self) -> String {
