@@ -3,6 +3,7 @@
 mod cli;
 mod engine;
 mod faults;
+mod hostile;
 mod images;
 mod leftovers;
 mod matrix;
