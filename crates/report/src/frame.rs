@@ -191,6 +191,11 @@ impl Key {
                             note(Refused::Second);
                         }
                     }
+                    Err(Refused::Cut) => {
+                        // What there is of the report is no report without a frame.
+                        note(Refused::Cut);
+                        break;
+                    }
                     Err(problem) => note(problem),
                 },
             }

@@ -15,6 +15,9 @@ use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group};
 
+/// Children that are reaped in one go.
+const AT_ONCE: usize = 1024;
+
 /// A program to run under supervision.
 pub(crate) struct Job<'a> {
     pub(crate) program: PathBuf,
@@ -98,9 +101,10 @@ impl Child {
 
     /// Reaps whatever ended, orphans included, and keeps the child's own status. Tells whether children are left.
     ///
-    /// This is the only place that waits, so no status is lost to another waiter.
+    /// This is the only place that waits, so no status is lost to another waiter. It does so a bounded number of times: where
+    /// children end faster than they are reaped, deadlines count all the same.
     pub(super) fn reap(&mut self) -> bool {
-        loop {
+        for _ in 0..AT_ONCE {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.pid => self.status = Some(status),
                 Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
@@ -108,6 +112,7 @@ impl Child {
                 Err(_) => return false,
             }
         }
+        true
     }
 
     /// Also after the leader was reaped: members of the group keep its number from being given to another, and where

@@ -23,6 +23,9 @@ const LAST_READS: usize = 64;
 /// How long a killed group may take before the whole process table is searched for survivors.
 const QUICK_END: Duration = Duration::from_millis(50);
 
+/// Time between two such searches.
+const BETWEEN_HUNTS: Duration = Duration::from_millis(10);
+
 /// Time between two looks at everything where the kernel refuses to wait.
 const WITHOUT_POLL: Duration = Duration::from_millis(10);
 
@@ -187,30 +190,28 @@ impl<L: Listener> Pump<'_, L> {
 
     /// Kills the group, then everything else below, and reaps until nothing is left or the time is up.
     fn settle(&mut self, supervisor: &Supervisor, limit: Duration) {
-        let until = Instant::now() + limit;
-        let mut pause = QUICK_END;
+        let start = Instant::now();
+        let until = start + limit;
+        // By the clock and not by a quiet moment: those that fork and end for ever never leave one.
+        let mut next_hunt = start + QUICK_END;
         supervisor.restore_limits();
         self.child.kill_group();
         while self.child.reap() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let now = Instant::now();
+            if now >= until {
                 return;
             }
-            let mut fds = [PollFd::new(&supervisor.wake, PollFlags::IN)];
-            let in_vain = match poll(&mut fds, Some(&timespec(pause.min(left)))) {
-                Ok(count) => count == 0,
-                // An interrupted sleep is a wake-up as well: the signal of an ended child.
-                Err(Errno::INTR) => false,
-                Err(_) => {
-                    std::thread::sleep(WITHOUT_POLL.min(left));
-                    true
-                }
-            };
-            supervisor.drain_wake();
-            if in_vain {
+            if now >= next_hunt {
                 self.hunt.kill_all(until);
-                pause = Duration::from_millis(10);
+                next_hunt = Instant::now() + BETWEEN_HUNTS;
             }
+            let left = next_hunt.min(until).saturating_duration_since(Instant::now());
+            let mut fds = [PollFd::new(&supervisor.wake, PollFlags::IN)];
+            match poll(&mut fds, Some(&timespec(left))) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => std::thread::sleep(WITHOUT_POLL.min(left)),
+            }
+            supervisor.drain_wake();
         }
     }
 }

@@ -143,3 +143,26 @@ impl Listener for Session {
         self.ending.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::progress::PYTHON;
+    use super::*;
+
+    const LAST: &[u8] = b"{\"result\":{\"failed\":{\"reason\":\"missing\",\"error\":null}}}\n";
+
+    #[test]
+    fn one_last_line_is_a_report_and_more_is_none_however_it_comes() {
+        let allowance = Allowance { import: Duration::from_secs(9), compute: Duration::from_secs(9) };
+        let heard = |pieces: &[&[u8]]| {
+            let mut session = Session::start(PYTHON, false, allowance);
+            pieces.iter().for_each(|piece| session.report(piece));
+            session.ending.expect("an ending").err()
+        };
+        assert_eq!(heard(&[LAST]), None);
+        for more in [LAST, b"x", b"\n"] {
+            assert_eq!(heard(&[LAST, more]), Some(Ill::Again));
+        }
+        assert_eq!(heard(&[&[LAST, LAST].concat()]), Some(Ill::Again));
+    }
+}
