@@ -3,10 +3,12 @@
 //! Main function: [`run`]. Order of work: exposure (what reached the process), the worker (what torch can do with it), the
 //! host's word where asked, then one report. It changes nothing in the image and sends nothing anywhere.
 
+mod cause;
 mod cli;
 mod draft;
 mod errno;
 mod exposure;
+mod files;
 mod host_check;
 mod interpreter;
 mod limits;

@@ -8,6 +8,9 @@
 mod driver;
 mod libtorch;
 mod loader;
+#[cfg(portable)]
+mod portable;
+mod system;
 mod teller;
 
 use std::process::ExitCode;

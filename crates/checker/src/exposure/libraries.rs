@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use gpusweep_report::Library;
 
-use super::{below, names_in};
+use crate::files::{below, names_in};
 use crate::privacy;
 
 const PREFIXES: [&str; 4] = ["libcuda.so.", "libnvidia-ml.so.", "libamdhip64.so.", "libhsa-runtime64.so."];

@@ -7,7 +7,7 @@ mod libtorch;
 mod native;
 mod python;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gpusweep_report::{Chosen, Code, Exposure};
 
@@ -26,7 +26,7 @@ pub(crate) fn probe(
     let python = || python::probe(context, find(surroundings, root).as_ref(), &[]);
     match option {
         ProbeOption::Python => python(),
-        ProbeOption::Libtorch => libtorch::probe(context, libtorch::find(root).as_ref(), &[]),
+        ProbeOption::Libtorch => libtorch::probe(context, find_libtorch().as_ref(), &[]),
         ProbeOption::Driver => driver::probe(context, driver::find(exposure).as_ref(), &[]),
         ProbeOption::Auto => fitting(context, python(), exposure),
     }
@@ -37,13 +37,17 @@ fn fitting(context: Context<'_>, python: Probed, exposure: Option<&Exposure>) ->
     if python.verdict.code != Code::TorchMissing {
         return chosen(python, Chosen::Interpreter);
     }
-    if let Some(folder) = libtorch::find(Path::new("/")) {
+    if let Some(folder) = find_libtorch() {
         return chosen(libtorch::probe(context, Some(&folder), &[]), Chosen::Libtorch);
     }
     if let Some(target) = driver::find(exposure) {
         return chosen(driver::probe(context, Some(&target), &[]), Chosen::Driver);
     }
     chosen(python, Chosen::Nothing)
+}
+
+fn find_libtorch() -> Option<PathBuf> {
+    libtorch::find(&libtorch::Places::of_this_process(), Path::new("/"))
 }
 
 fn chosen(mut probed: Probed, chosen: Chosen) -> Probed {
