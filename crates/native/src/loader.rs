@@ -52,3 +52,16 @@ fn last_error() -> String {
     };
     text.to_string_lossy().into_owned()
 }
+
+/// An entry point of a library with the type that is wanted, or the error that it is missing.
+macro_rules! function {
+    ($library:expr, $name:literal) => {{
+        let found = $library.symbol($name).ok_or_else(|| format!("it has no {}", $name))?;
+        // SAFETY: the vendor's header declares it with the type of the field that it is put into.
+        #[expect(clippy::missing_transmute_annotations, reason = "the field has the type")]
+        unsafe {
+            std::mem::transmute::<*mut std::ffi::c_void, _>(found)
+        }
+    }};
+}
+pub(crate) use function;

@@ -30,8 +30,7 @@ fn main() -> ExitCode {
     let teller = Teller::new(task.fd);
     let outcome = match &task.target {
         Target::Libtorch(folder) => libtorch::check(&teller, folder, &task.device),
-        Target::Cuda => driver::check_cuda(&teller, &task.device),
-        Target::Hip => driver::check_hip(&teller, &task.device),
+        target @ (Target::Cuda | Target::Hip) => driver::check(&teller, target, &task.device),
     };
     teller.finish(outcome)
 }

@@ -1,6 +1,6 @@
 //! Facts of the process that both probes tell.
 //!
-//! Main function: [`libc_version`].
+//! Main functions: [`libc_version`] and [`loaded_file`].
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -15,4 +15,13 @@ pub(crate) fn libc_version() -> Option<String> {
         CStr::from_ptr(version())
     };
     Some(format!("glibc {}", text.to_string_lossy()))
+}
+
+/// Name of the file that was loaded for a library, behind its links: it carries the driver's version.
+pub(crate) fn loaded_file(prefix: &str) -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    maps.lines().find_map(|line| {
+        let name = line.rsplit('/').next().filter(|_| line.contains('/'))?;
+        name.starts_with(prefix).then(|| name.to_owned())
+    })
 }

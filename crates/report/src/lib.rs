@@ -6,6 +6,7 @@
 mod code;
 mod document;
 mod paths;
+mod results;
 mod sanitize;
 mod validate;
 pub mod wire;
@@ -16,6 +17,7 @@ pub use document::{
     Cause, Check, Chosen, Device, Driver, Execution, Exposure, FirstError, HostCheck, Library, Node, Outcome,
     Probe, Pytorch, Report, Request, Runtime, SCHEMA, Stage, Status, VISIBILITY_VARIABLES,
 };
+pub use results::{DRIVER_RESULTS, DriverResult, driver_result};
 pub use sanitize::{MESSAGE_LIMIT, is_steering, one_line, one_line_without};
 pub use validate::{Invalid, MAX_BYTES};
 pub use words::PrivateWords;
