@@ -2,7 +2,7 @@
 //!
 //! One function a cause. Texts hold nothing of the image but names and versions of fixed forms.
 
-use gpusweep_report::Cause;
+use gpusweep_report::{Cause, driver_result};
 
 fn cause(id: &str, summary: String, next_action: String) -> Cause {
     Cause { id: id.to_owned(), summary, next_action }
@@ -15,4 +15,11 @@ pub(crate) fn no_native_probe(version: &str) -> Cause {
         format!("no native probe for libtorch {version}: this says nothing of the image"),
         "Check the image with `probe: python`, or update gpusweep".to_owned(),
     )
+}
+
+/// The driver did not start, with a result whose meaning is known.
+pub(crate) fn driver_start(result: i32) -> Option<Cause> {
+    let known = driver_result(result)?;
+    let (id, next_action) = known.cause?;
+    Some(cause(id, format!("{} ({result}): {}", known.name, known.meaning), next_action.to_owned()))
 }

@@ -27,7 +27,7 @@ pub(crate) fn probe(
     match option {
         ProbeOption::Python => python(),
         ProbeOption::Libtorch => libtorch::probe(context, find_libtorch().as_ref(), &[]),
-        ProbeOption::Driver => driver::probe(context, driver::find(exposure).as_ref(), &[]),
+        ProbeOption::Driver => driver::probe(context, driver::find(exposure, root).as_ref(), &[]),
         ProbeOption::Auto => fitting(context, python(), exposure),
     }
 }
@@ -40,7 +40,7 @@ fn fitting(context: Context<'_>, python: Probed, exposure: Option<&Exposure>) ->
     if let Some(folder) = find_libtorch() {
         return chosen(libtorch::probe(context, Some(&folder), &[]), Chosen::Libtorch);
     }
-    if let Some(target) = driver::find(exposure) {
+    if let Some(target) = driver::find(exposure, Path::new("/")) {
         return chosen(driver::probe(context, Some(&target), &[]), Chosen::Driver);
     }
     chosen(python, Chosen::Nothing)
