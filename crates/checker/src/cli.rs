@@ -39,6 +39,10 @@ pub struct Options {
     #[arg(long, value_enum, default_value_t = ProbeOption::Auto)]
     pub probe: ProbeOption,
 
+    /// One word of the image's own ENTRYPOINT and CMD, which tell its interpreter; repeat it for each word
+    #[arg(long, value_name = "WORD", hide = true, allow_hyphen_values = true)]
+    pub image_command: Vec<String>,
+
     /// Use this Python interpreter and no other
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
@@ -71,6 +75,20 @@ fn cpu_only(value: &str) -> Result<Cpu, String> {
 impl Options {
     pub(crate) const fn wants_gpu(&self) -> bool {
         self.device.is_none()
+    }
+
+    /// Reads the command line of this process; a usage error ends it with status 2.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let options = Self::parse();
+        if options.probe == ProbeOption::Driver && !options.wants_gpu() {
+            let message =
+                "the driver probe needs a GPU: leave out `--device cpu`, or choose another `--probe`";
+            <Self as clap::CommandFactory>::command()
+                .error(clap::error::ErrorKind::ArgumentConflict, message)
+                .exit();
+        }
+        options
     }
 
     /// The request as the report repeats it.

@@ -16,6 +16,8 @@ mod output;
 mod privacy;
 mod probes;
 mod process;
+#[cfg(test)]
+mod testing;
 mod verdict;
 mod worker;
 
@@ -77,7 +79,7 @@ fn close_to_others() {
 
 fn check(supervisor: &Supervisor, options: &Options, limits: &Limits, private: &Private) -> Draft {
     let request = options.request();
-    let (exposure, exposed) = look_at_exposure(options, limits);
+    let (mut exposure, exposed) = look_at_exposure(options, limits);
     if let Some(stop) = supervisor.stop() {
         let mut draft = Draft::bare(request, stopped(&stop.name(), Stage::Exposure));
         draft.exposure = exposure;
@@ -86,9 +88,12 @@ fn check(supervisor: &Supervisor, options: &Options, limits: &Limits, private: &
     let compute = Duration::from_secs(u64::from(options.timeout));
     let asked = Asked { device: &request.device, kfd_refuses: kfd_refuses(exposure.as_ref()) };
     let context = Context { supervisor, limits, private, compute, asked };
-    let surroundings = Surroundings::of_this_process(options.python.clone());
+    let surroundings = Surroundings::of_this_process(options.python.clone(), options.image_command.clone());
     let mut probed = probes::probe(context, options.probe, &surroundings, exposure.as_ref());
     probed.checks.insert(0, exposed);
+    if let Some(exposure) = &mut exposure {
+        exposure.devices_without_variables = probed.devices_without_variables;
+    }
     let host_check = (options.host_check && supervisor.stop().is_none())
         .then(|| host_check::host_check(supervisor, limits));
     Draft {

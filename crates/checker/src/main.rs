@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use gpusweep_checker::{Limits, Options, run};
 
 fn main() -> ExitCode {
-    ExitCode::from(run(&Options::parse(), &Limits::default()))
+    ExitCode::from(run(&Options::of_this_process(), &Limits::default()))
 }
