@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use gpusweep_report::frame::{self, Frame};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 use tokio::sync::OnceCell;
 
 use super::docker::{CHECKER, checker_arguments, quoted};
-use super::report::{Ended, attempt};
+use super::report::{Ended, attempt, new_frame};
 use super::{Attempt, AttemptContext, Backend, checker};
 use crate::model::{Applied, Cell, Fault, FaultKind, Observation, Phase};
 
@@ -76,7 +77,12 @@ fn not_run(phase: Phase, error: &str) -> Attempt {
 
 async fn run(checker: &std::path::Path, cell: &Cell, context: &AttemptContext) -> Attempt {
     context.reach(Phase::Start);
+    let frame = match new_frame() {
+        Ok(frame) => frame,
+        Err(error) => return not_run(Phase::Start, &error.to_string()),
+    };
     let mut command = Command::new(checker);
+    command.env(frame::VARIABLE, frame.to_variable());
     command.args(checker_arguments(cell)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Ctrl-C in a terminal reaches a whole group: the checker must end when the sweep says so, not by itself.
     command.process_group(0).kill_on_drop(true);
@@ -99,7 +105,7 @@ async fn run(checker: &std::path::Path, cell: &Cell, context: &AttemptContext) -
             Attempt::bare(observation, Vec::new())
         }
         (stdout, stderr, status) = both => match status {
-            Ok(status) => judge(cell, &stdout, &stderr, status),
+            Ok(status) => judge(cell, &frame, &stdout, &stderr, status),
             Err(error) => not_run(Phase::Running, &error.to_string()),
         },
     }
@@ -126,10 +132,10 @@ async fn stop(child: &mut Child) {
     }
 }
 
-fn judge(cell: &Cell, stdout: &[u8], stderr: &[u8], status: ExitStatus) -> Attempt {
+fn judge(cell: &Cell, frame: &Frame, stdout: &[u8], stderr: &[u8], status: ExitStatus) -> Attempt {
     use std::os::unix::process::ExitStatusExt as _;
     // As a shell and an engine tell a signal.
     let exit = i64::from(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
     let applied = Applied::default();
-    attempt(cell, Ended { stdout, log: [stdout, stderr].concat(), exit, oom_killed: false, applied })
+    attempt(cell, Ended { frame, stdout, log: [stdout, stderr].concat(), exit, oom_killed: false, applied })
 }

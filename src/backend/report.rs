@@ -2,6 +2,7 @@
 //!
 //! Main function: [`attempt`].
 
+use gpusweep_report::frame::{Frame, HEADER_BYTES};
 use gpusweep_report::{MAX_BYTES, Report, Request};
 
 use super::{Attempt, chain};
@@ -13,8 +14,23 @@ const EXIT_SIGSYS: i64 = 128 + 31;
 /// Signals by which somebody ends a process, by their numbers on Linux: HUP, INT, QUIT, KILL, TERM.
 const FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
 
+/// The most that a checker prints on standard output, in bytes.
+pub(super) const MAX_PRINTED: usize = MAX_BYTES + HEADER_BYTES;
+
+/// A frame for one attempt, with a secret that nobody else knows.
+pub(super) fn new_frame() -> std::io::Result<Frame> {
+    let mut bytes = [0; 40];
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    if filled < bytes.len() {
+        return Err(std::io::Error::other("the kernel gave too few random bytes"));
+    }
+    Ok(Frame::from_random(&bytes))
+}
+
 /// A checker that ended by itself, or was ended by somebody else than the sweep.
 pub(super) struct Ended<'a> {
+    /// The frame that this attempt's checker was given.
+    pub(super) frame: &'a Frame,
     /// What it printed on standard output, up to the longest report.
     pub(super) stdout: &'a [u8],
     /// What is kept of all output.
@@ -29,8 +45,8 @@ pub(super) struct Ended<'a> {
 
 /// What it came to.
 pub(super) fn attempt(cell: &Cell, ended: Ended<'_>) -> Attempt {
-    let Ended { stdout, log, exit, oom_killed, applied } = ended;
-    match read(cell, stdout) {
+    let Ended { frame, stdout, log, exit, oom_killed, applied } = ended;
+    match read(cell, frame, stdout) {
         Printed::Valid(report, text) => {
             let observation = Observation::Reported { report, exit, applied, oom_killed };
             Attempt { observation, report: Some(text), log }
@@ -65,25 +81,25 @@ enum Printed {
     Unusable(String),
 }
 
-/// A checker prints one line and nothing else; whatever differs was printed by something that is not the checker.
-fn read(cell: &Cell, stdout: &[u8]) -> Printed {
-    if stdout.len() > MAX_BYTES {
-        return Printed::Unusable(format!("it printed more than {MAX_BYTES} bytes on stdout"));
+/// A checker prints its report in the frame of the attempt and nothing else; whatever differs was printed by something
+/// that is not this attempt's checker.
+fn read(cell: &Cell, frame: &Frame, stdout: &[u8]) -> Printed {
+    if stdout.len() > MAX_PRINTED {
+        return Printed::Unusable(format!("it printed more than {MAX_PRINTED} bytes on stdout"));
     }
     let Ok(text) = std::str::from_utf8(stdout) else {
         return Printed::Unusable("what it printed on stdout is not UTF-8".into());
     };
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    match (lines.next(), lines.next()) {
-        (None, _) => Printed::Unusable("it printed no report on stdout".into()),
-        (Some(_), Some(_)) => Printed::Unusable("it printed more than one line on stdout".into()),
-        (Some(line), None) => match Report::parse(line) {
-            Ok(report) => match foreign(cell, &report) {
-                None => Printed::Valid(Box::new(report), line.to_owned()),
-                Some(problem) => Printed::Unusable(problem.to_owned()),
-            },
-            Err(error) => Printed::Unusable(chain(&error)),
+    let line = match frame.unwrap(text) {
+        Ok(line) => line,
+        Err(unframed) => return Printed::Unusable(unframed.to_string()),
+    };
+    match Report::parse(line) {
+        Ok(report) => match foreign(cell, &report) {
+            None => Printed::Valid(Box::new(report), line.to_owned()),
+            Some(problem) => Printed::Unusable(problem.to_owned()),
         },
+        Err(error) => Printed::Unusable(chain(&error)),
     }
 }
 
@@ -107,8 +123,12 @@ mod tests {
     use super::*;
     use crate::testing;
 
+    fn frame() -> Frame {
+        Frame::from_random(&[1; 40])
+    }
+
     fn problem(stdout: &[u8]) -> String {
-        match read(&testing::cell("it", "none", CheckCode::CpuCheckPassed), stdout) {
+        match read(&testing::cell("it", "none", CheckCode::CpuCheckPassed), &frame(), stdout) {
             Printed::Valid(..) => panic!("taken for a report"),
             Printed::Unusable(problem) => problem,
         }
@@ -118,11 +138,12 @@ mod tests {
     fn anything_but_one_report_is_named() {
         assert!(problem(b"").contains("no report"));
         assert!(problem(b"\n \n").contains("no report"));
-        assert!(problem(b"{}\n{}\n").contains("more than one line"));
-        assert!(problem(b"{\"schema\":\"other/1\"}").contains("other/1"));
-        assert!(problem(b"not json").contains("not valid JSON"));
+        assert!(problem(b"hello").contains("something else"));
+        assert!(problem(b"{\"code\":1}").contains("look-alike"));
+        assert!(problem(frame().wrap("{\"schema\":\"other/1\"}").as_bytes()).contains("other/1"));
+        assert!(problem(frame().wrap("not json").as_bytes()).contains("not valid JSON"));
         assert!(problem(b"\xff\xfe").contains("UTF-8"));
-        assert!(problem(&vec![b' '; MAX_BYTES + 1]).contains("more than"));
+        assert!(problem(&vec![b' '; MAX_PRINTED + 1]).contains("more than"));
     }
 
     #[test]
@@ -130,7 +151,8 @@ mod tests {
         let cell = testing::cell("it", "none", CheckCode::CpuCheckPassed);
         let ended = |exit: i64, oom_killed: bool| {
             let applied = Applied::default();
-            attempt(&cell, Ended { stdout: b"", log: Vec::new(), exit, oom_killed, applied }).observation
+            attempt(&cell, Ended { frame: &frame(), stdout: b"", log: Vec::new(), exit, oom_killed, applied })
+                .observation
         };
         let killed = |reason| matches!(reason, Observation::Killed { .. });
         assert!(killed(ended(137, false)) && killed(ended(143, false)) && killed(ended(0, true)));
@@ -147,7 +169,8 @@ mod tests {
         let honest = testing::report(CheckCode::GpuUnavailable);
         let honest = Report { checker_version: env!("CARGO_PKG_VERSION").into(), ..honest };
         let taken = |report: &Report| {
-            matches!(read(&cell, serde_json::to_string(report).unwrap().as_bytes()), Printed::Valid(..))
+            let printed = frame().wrap(&serde_json::to_string(report).unwrap());
+            matches!(read(&cell, &frame(), printed.as_bytes()), Printed::Valid(..))
         };
         assert!(taken(&honest));
         let other_time = Request { timeout_s: 5, ..honest.request.clone() };

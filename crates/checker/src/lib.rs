@@ -24,6 +24,7 @@ mod worker;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use gpusweep_report::frame::{Frame, VARIABLE};
 use gpusweep_report::{Check, Code, Exposure, Outcome, Stage};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
@@ -53,17 +54,18 @@ pub fn run(options: &Options, limits: &Limits) -> u8 {
         }
     };
     let (mut line, mut exit) = draft.line(&private);
-    line.push('\n');
     if let Some(path) = &options.output
-        && let Err(error) = output::save(path, &line)
+        && let Err(error) = output::save(path, &format!("{line}\n"))
     {
         draft.fail_output(Fault::new(error.kind(), error.to_string()));
         (line, exit) = draft.line(&private);
-        line.push('\n');
     }
+    let frame = std::env::var(VARIABLE).ok().and_then(|value| Frame::from_variable(&value));
+    let mut printed = frame.map_or(line.clone(), |frame| frame.wrap(&line));
+    printed.push('\n');
     // A reader that went away cannot be told so; the exit status still says what was found.
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush());
+    let _ = stdout.write_all(printed.as_bytes()).and_then(|()| stdout.flush());
     if exit != 0 {
         // For whoever reads the container's log: the report itself holds no traceback.
         let _ = std::io::stderr().write_all(draft.said.as_bytes());

@@ -5,6 +5,7 @@
 
 mod code;
 mod document;
+pub mod frame;
 mod paths;
 mod results;
 mod sanitize;

@@ -12,11 +12,11 @@ use bollard::query_parameters::{
     CreateContainerOptions, KillContainerOptions, LogsOptions, WaitContainerOptions,
 };
 use futures_util::StreamExt as _;
-use gpusweep_report::MAX_BYTES;
+use gpusweep_report::frame::Frame;
 
 use super::engine::Engine;
 use super::image::Image;
-use super::refusal::{engine_fault, launch_fault, request_fault, words};
+use super::refusal::{engine_fault, fault, launch_fault, request_fault, words};
 use super::{DockerBackend, applied, clean, lower};
 use crate::backend::{Attempt, AttemptContext, report};
 use crate::model::{Cell, Fault, FaultKind, Observation, Phase};
@@ -53,8 +53,15 @@ pub(super) async fn attempt(backend: &DockerBackend, cell: &Cell, context: Attem
         Err(fault) => return not_started(Phase::Pull, fault),
     };
     let name = format!("gpusweep-{}-{}-{}", backend.run, cell.id(), context.number);
-    let container = Container { engine, cell, name: &name, image: &image, context: &context };
-    let mut attempt = container.run(lower::container(cell, &backend.run, delivery)).await;
+    let frame = match report::new_frame() {
+        Ok(frame) => frame,
+        Err(error) => {
+            return not_started(Phase::Create, fault(FaultKind::CheckerNotRun, &error.to_string()));
+        }
+    };
+    let body = lower::container(cell, &backend.run, delivery, &image.command, &frame);
+    let container = Container { engine, cell, name: &name, image: &image, context: &context, frame: &frame };
+    let mut attempt = container.run(body).await;
     if let Err(words) = clean::remove_container(engine, &name).await {
         attempt
             .log
@@ -91,6 +98,7 @@ struct Container<'a> {
     name: &'a str,
     image: &'a Image,
     context: &'a AttemptContext,
+    frame: &'a Frame,
 }
 
 impl Container<'_> {
@@ -194,7 +202,10 @@ impl Container<'_> {
                 let (stdout, log) = self.output().await;
                 let exit = state.exit_code.unwrap_or(-1);
                 let oom_killed = state.oom_killed.unwrap_or(false);
-                report::attempt(self.cell, report::Ended { stdout: &stdout, log, exit, oom_killed, applied })
+                report::attempt(
+                    self.cell,
+                    report::Ended { frame: self.frame, stdout: &stdout, log, exit, oom_killed, applied },
+                )
             }
         }
     }
@@ -208,7 +219,7 @@ impl Container<'_> {
         while let Some(line) = lines.next().await {
             let part = match line {
                 Ok(LogOutput::StdOut { message }) => {
-                    keep(&mut stdout, &message, MAX_BYTES + 1);
+                    keep(&mut stdout, &message, report::MAX_PRINTED + 1);
                     message
                 }
                 Ok(
@@ -220,7 +231,7 @@ impl Container<'_> {
             };
             keep(&mut log, &part, LOG_BYTES);
             // Never for the log's sake: what comes behind a flood on stderr may be a second report.
-            if stdout.len() > MAX_BYTES {
+            if stdout.len() > report::MAX_PRINTED {
                 break;
             }
         }

@@ -12,6 +12,8 @@ use bollard::models::{
     ResourcesUlimits,
 };
 
+use gpusweep_report::frame::{self, Frame};
+
 use super::deliver::Delivery;
 use super::{LABEL, LABEL_CELL, LABEL_DEADLINE, LABEL_OWNER};
 use crate::backend::owner;
@@ -20,17 +22,26 @@ use crate::model::{Cell, Device, Grant};
 /// Processes and threads that a cell may have. Generous: libraries start some threads for each processor.
 pub(super) const PIDS: i64 = 4096;
 
-/// The request for one cell.
-pub(super) fn container(cell: &Cell, run: &str, delivery: &Delivery) -> ContainerCreateBody {
+/// The request for one attempt at a cell. The image's own command tells the checker which interpreter is the image's.
+pub(super) fn container(
+    cell: &Cell,
+    run: &str,
+    delivery: &Delivery,
+    image_command: &[String],
+    frame: &Frame,
+) -> ContainerCreateBody {
     let mut host = confined(cell, delivery);
     let mut env = Vec::new();
     for grant in &cell.visibility.grants {
         apply(grant, &mut host, &mut env);
     }
+    env.push(format!("{}={}", frame::VARIABLE, frame.to_variable()));
+    let mut arguments = checker_arguments(cell);
+    arguments.extend(image_command.iter().map(|word| format!("--image-command={word}")));
     ContainerCreateBody {
         image: Some(cell.image.reference.clone()),
         entrypoint: Some(vec![delivery.program()]),
-        cmd: Some(checker_arguments(cell)),
+        cmd: Some(arguments),
         env: Some(env),
         labels: Some(labels(run, Some(cell))),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
@@ -193,8 +204,9 @@ mod tests {
             visibility: Visibility { name: "it".into(), grants },
             ..testing::parts("it", "it", &[])
         };
+        let frame = Frame::from_random(&[1; 40]);
         serde_json::to_value(
-            container(&Cell::new(parts), "run", &Delivery::of("volume", "/place")).host_config,
+            container(&Cell::new(parts), "run", &Delivery::of("volume", "/place"), &[], &frame).host_config,
         )
         .unwrap()
     }
