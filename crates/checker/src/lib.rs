@@ -28,7 +28,7 @@ use gpusweep_report::frame::{Frame, VARIABLE};
 use gpusweep_report::{Check, Code, Exposure, Outcome, Stage};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-pub use cli::{Cpu, Options, ProbeOption};
+pub use cli::{Asks, Options, UsageError};
 pub use limits::Limits;
 
 use draft::Draft;

@@ -12,9 +12,8 @@ mod variables;
 use std::path::{Path, PathBuf};
 
 use gpusweep_report::wire::Target;
-use gpusweep_report::{Chosen, Code, Exposure, Stage};
+use gpusweep_report::{Chosen, Code, Exposure, Probe, Stage};
 
-use crate::ProbeOption;
 use crate::cause;
 use crate::interpreter::{Interpreter, Surroundings, candidates};
 use crate::worker::{Context, Probed};
@@ -39,7 +38,7 @@ impl Way {
 /// Runs the probe that was asked for, or the first that fits the image.
 pub(crate) fn probe(
     context: Context<'_>,
-    option: ProbeOption,
+    option: Probe,
     surroundings: &Surroundings,
     exposure: Option<&Exposure>,
 ) -> Probed {
@@ -49,14 +48,14 @@ pub(crate) fn probe(
     let others: Vec<Interpreter> = interpreters.collect();
     let libtorch = || libtorch::find(&libtorch::Places::of_this_process(), root);
     let (way, chosen) = match option {
-        ProbeOption::Python | ProbeOption::Auto => (python, Chosen::Asked),
-        ProbeOption::Libtorch => (Way::Libtorch(libtorch()), Chosen::Asked),
-        ProbeOption::Driver => (Way::Driver(driver::find(exposure, root)), Chosen::Asked),
+        Probe::Python | Probe::Auto => (python, Chosen::Asked),
+        Probe::Libtorch => (Way::Libtorch(libtorch()), Chosen::Asked),
+        Probe::Driver => (Way::Driver(driver::find(exposure, root)), Chosen::Asked),
     };
     let mut probed = way.run(context, &[]);
     probed.runtime.chosen = chosen;
     explain_missing(context, &mut probed, &others);
-    if option == ProbeOption::Auto {
+    if option == Probe::Auto {
         let fallback = || {
             let libtorch = libtorch().map(|folder| (Way::Libtorch(Some(folder)), Chosen::Libtorch));
             libtorch.or_else(|| {
