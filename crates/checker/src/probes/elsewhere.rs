@@ -5,6 +5,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use gpusweep_report::is_shared_interpreter;
+
 use crate::interpreter::{How, Interpreter};
 use crate::process::{Job, Listener};
 use crate::worker::Context;
@@ -75,11 +77,7 @@ fn place(interpreter: &Interpreter) -> String {
 }
 
 fn told(path: &Path) -> Option<String> {
-    const SHARED: [&str; 3] = ["/opt/", "/usr/", "/venv/"];
-    const MAX: usize = 128;
-    let text = path.to_str().filter(|text| text.len() <= MAX)?;
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    (SHARED.iter().any(|folder| text.starts_with(folder)) && text.chars().all(plain)).then(|| text.to_owned())
+    path.to_str().filter(|path| is_shared_interpreter(path)).map(str::to_owned)
 }
 
 #[cfg(test)]
