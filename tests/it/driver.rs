@@ -118,3 +118,19 @@ fn left_to_itself_the_checker_takes_the_driver_where_there_is_no_torch() {
     assert_eq!(report.code, Code::GpuCheckPassed, "{}", message(&report));
     assert_eq!(report.runtime.unwrap().chosen, Chosen::Driver);
 }
+
+/// The double hides its devices where the variable is set and empty, as the real driver does.
+#[test]
+fn variables_that_hide_devices_are_found_out() {
+    let report = driver(&[("CUDA_VISIBLE_DEVICES", ""), ("FAKE_GPUS", "3")]);
+    assert_eq!(report.code, Code::GpuUnavailable, "the verdict stays");
+    assert_eq!(report.exposure.unwrap().devices_without_variables, Some(3));
+    let cause = report.cause.unwrap();
+    assert_eq!(cause.id, "visibility-variables");
+    assert!(cause.summary.contains("CUDA_VISIBLE_DEVICES") && !cause.summary.contains("HIP_VISIBLE_DEVICES"));
+    let report = driver(&[("CUDA_VISIBLE_DEVICES", "0"), ("FAKE_GPUS", "0")]);
+    assert_eq!(report.exposure.unwrap().devices_without_variables, Some(0));
+    assert_ne!(report.cause.map(|cause| cause.id).as_deref(), Some("visibility-variables"));
+    let report = driver(&[("FAKE_GPUS", "0")]);
+    assert_eq!(report.exposure.unwrap().devices_without_variables, None, "nothing was set");
+}

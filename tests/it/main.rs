@@ -3,6 +3,7 @@
 mod cli;
 mod driver;
 mod engine;
+mod exposure;
 mod faults;
 mod images;
 mod interpreters;

@@ -6,6 +6,7 @@
 mod driver;
 mod identity;
 mod libraries;
+mod loader;
 mod memory;
 mod nodes;
 mod variables;
