@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use gpusweep_report::{PrivateWords, VISIBILITY_VARIABLES, one_line_without};
+use gpusweep_report::{PrivateWords, VISIBILITY_VARIABLES, frame, one_line_without};
 
 /// Variables whose values are the same everywhere, or too common to be taken out of a sentence.
 const COMMON: [&str; 8] =
@@ -67,6 +67,8 @@ impl Private {
                 "USER" | "LOGNAME" | "USERNAME" => {
                     names.insert(value);
                 }
+                // Of no use to anyone once the report is out, and never in a child's environment.
+                frame::VARIABLE => {}
                 "HOME" => names.extend(file_name(Path::new(&value))),
                 other if is_common(other) => {}
                 _ => values.extend(value_lines(&value)),

@@ -1,6 +1,6 @@
 //! The supervisor's loop: feeds and drains a child until it has said all, ended, or run out of time.
 //!
-//! Main function: [`Supervisor::supervise`]. It sleeps in `poll` and nowhere else, so it adds no latency; it keeps a
+//! Main function: [`Supervisor::supervise`]. It sleeps in `poll`, so it adds no latency; it keeps a
 //! bounded end of what is printed, and it never waits for the end of a stream, which a grandchild may hold open.
 
 use std::time::{Duration, Instant};
@@ -22,6 +22,12 @@ const LAST_READS: usize = 64;
 
 /// How long a killed group may take before the whole process table is searched for survivors.
 const QUICK_END: Duration = Duration::from_millis(50);
+
+/// Time between two searches.
+const SEARCH_AGAIN: Duration = Duration::from_millis(10);
+
+/// Time between two looks at everything where the kernel refuses to wait.
+const WITHOUT_POLL: Duration = Duration::from_millis(10);
 
 /// Makes sense of what a child says.
 pub(crate) trait Listener {
@@ -77,6 +83,8 @@ impl Supervisor {
         let mut pump = Pump { child, listener, stderr: Tail::default(), buffer: vec![0; CHUNK] };
         let end = pump.run(self);
         pump.settle(self, settle);
+        // What others wrote before they were killed; nobody is left to write more.
+        pump.read_rest();
         Ok(Ended { end, stderr: pump.stderr.text() })
     }
 }
@@ -115,10 +123,15 @@ impl<L: Listener> Pump<'_, L> {
         if let Some(stdin) = &self.child.stdin {
             fds.push(PollFd::new(stdin, PollFlags::OUT));
         }
-        if poll(&mut fds, Some(&timespec(left))).is_err() {
-            return;
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let ready: Vec<bool> = match poll(&mut fds, Some(&timespec(left))) {
+            Ok(_) => fds.iter().map(|fd| !fd.revents().is_empty()).collect(),
+            Err(Errno::INTR) => return,
+            Err(_) => {
+                // A worker can lower its parent's limit on descriptors, and poll obeys that; reading does not.
+                std::thread::sleep(WITHOUT_POLL.min(left));
+                vec![true; fds.len()]
+            }
+        };
         // From the last on, as an output that ended is taken out of the list.
         for index in (0..outputs).rev().filter(|index| ready[*index]) {
             self.read(index);
@@ -176,20 +189,25 @@ impl<L: Listener> Pump<'_, L> {
     /// Kills the group, then everything else below, and reaps until nothing is left or the time is up.
     fn settle(&mut self, supervisor: &Supervisor, limit: Duration) {
         let until = Instant::now() + limit;
-        let mut pause = QUICK_END;
+        let mut search = Instant::now() + QUICK_END;
+        supervisor.restore_limits();
         self.child.kill_group();
         while self.child.reap() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let now = Instant::now();
+            if now >= until {
                 return;
             }
             let mut fds = [PollFd::new(&supervisor.wake, PollFlags::IN)];
-            // An interrupted sleep is a wake-up as well: the signal of an ended child.
-            let in_vain = poll(&mut fds, Some(&timespec(pause.min(left)))) == Ok(0);
+            let pause = search.min(until).saturating_duration_since(now);
+            match poll(&mut fds, Some(&timespec(pause))) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => std::thread::sleep(WITHOUT_POLL.min(pause)),
+            }
             supervisor.drain_wake();
-            if in_vain {
+            // By the clock and not by silence: where every generation ends at once, its end is always news.
+            if Instant::now() >= search {
                 kill_descendants();
-                pause = Duration::from_millis(10);
+                search = Instant::now() + SEARCH_AGAIN;
             }
         }
     }

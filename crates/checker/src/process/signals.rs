@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 use super::signal_name;
@@ -30,7 +31,12 @@ pub(crate) struct Supervisor {
     stopped_by: Arc<AtomicUsize>,
     /// Readable after any signal; the byte itself means nothing.
     pub(super) wake: OwnedFd,
+    limits: [(Resource, Rlimit); 5],
 }
+
+/// Limits without which the supervisor cannot do its work.
+const NEEDED: [Resource; 5] =
+    [Resource::Nofile, Resource::Fsize, Resource::As, Resource::Data, Resource::Cpu];
 
 impl Supervisor {
     pub(crate) fn new() -> io::Result<Self> {
@@ -47,7 +53,8 @@ impl Supervisor {
         signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
         // Where the kernel refuses, orphans go to process 1: they are then that one's to reap, and nothing else changes.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        Ok(Self { stopped_by, wake })
+        let limits = NEEDED.map(|resource| (resource, getrlimit(resource)));
+        Ok(Self { stopped_by, wake, limits })
     }
 
     /// The first request to stop, if there was one.
@@ -55,6 +62,14 @@ impl Supervisor {
         match self.stopped_by.load(Ordering::SeqCst) {
             0 => None,
             signal => i32::try_from(signal).ok().map(Stop),
+        }
+    }
+
+    /// As they were at the start: whoever has the same user can lower them, a worker among others. Those that were lowered
+    /// for good stay so, and what they forbid then fails as it would on any machine with such limits.
+    pub(super) fn restore_limits(&self) {
+        for (resource, limit) in &self.limits {
+            let _ = setrlimit(*resource, *limit);
         }
     }
 

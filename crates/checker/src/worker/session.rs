@@ -38,6 +38,8 @@ pub(super) enum Ill {
     Garbled(#[from] Garbled),
     #[error("the worker told a stage out of order")]
     OutOfOrder,
+    #[error("the worker went on after its last line: a second report")]
+    Again,
 }
 
 impl Session {
@@ -84,13 +86,16 @@ impl Session {
     fn hear_all(&mut self, bytes: &[u8]) -> Result<(), Ill> {
         let (messages, fault) = self.reader.push(bytes);
         for message in messages {
-            self.hear(message)?;
             if self.ending.is_some() {
-                // Nothing after the last line counts.
-                return Ok(());
+                return Err(Ill::Again);
             }
+            self.hear(message)?;
         }
-        fault.map_or(Ok(()), |fault| Err(fault.into()))
+        match fault {
+            Some(_) if self.ending.is_some() => Err(Ill::Again),
+            Some(fault) => Err(fault.into()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -102,7 +107,11 @@ fn is_import(stage: Stage) -> bool {
 
 impl Listener for Session {
     fn report(&mut self, bytes: &[u8]) {
-        if self.ending.is_some() {
+        if let Some(ending) = &self.ending {
+            // The worker writes one result and ends. Of two, the first is no better than the second.
+            if ending.is_ok() {
+                self.ending = Some(Err(Ill::Again));
+            }
             return;
         }
         if let Err(ill) = self.hear_all(bytes) {

@@ -13,3 +13,4 @@ mod interpreter;
 mod output;
 mod privacy;
 mod script;
+mod workers;

@@ -123,3 +123,35 @@ fn a_reader_that_went_away_changes_no_exit_status() {
         nothing_is_left(&mark);
     }
 }
+
+#[test]
+fn links_are_never_written_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "old").unwrap();
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let targets = [file.as_path(), elsewhere.as_path(), Path::new("/dev/full"), Path::new("/dev/null")];
+    for (number, target) in targets.into_iter().enumerate() {
+        let link = folder.path().join(format!("link-{number}"));
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        refused(&link, "EEXIST");
+        assert_eq!(std::fs::read_link(&link).unwrap(), target, "the link is as it was");
+    }
+    refused(Path::new("/dev/stdout"), "EEXIST");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
+    assert_eq!(names_in(&elsewhere), Vec::<String>::new());
+}
+
+/// A folder may be named through a link: that is whoever asks for the file, and not the image, who says where it goes.
+#[test]
+fn a_folder_may_be_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = folder.path().join("real");
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink("real", folder.path().join("link")).unwrap();
+    save_to(&folder.path().join("link/report.json")).expect(Code::CpuCheckPassed, Stage::Complete);
+    assert_eq!(names_in(&real), ["report.json"]);
+    std::os::unix::fs::symlink("gone", folder.path().join("dangling")).unwrap();
+    refused(&folder.path().join("dangling/report.json"), "ENOENT");
+}
