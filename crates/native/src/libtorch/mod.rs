@@ -4,7 +4,7 @@
 //! points it knows. The path through a GPU is written for real and has not run on hardware yet (docs/hardware.md).
 
 mod identity;
-mod ops;
+pub(crate) mod ops;
 
 use std::path::Path;
 
@@ -16,49 +16,66 @@ use crate::system::libc_version;
 use crate::teller::{Stop, Teller, failed};
 use identity::Identity;
 
-/// A matrix of the fixed computation, row by row.
-type Matrix = [f32; 4];
+/// A 2×2 matrix of the fixed computation, row by row.
+pub type Matrix = [f32; 4];
 
 const A: Matrix = [1.0, 2.0, 3.0, 4.0];
 const B: Matrix = [2.0, 0.0, 1.0, 2.0];
 
 /// A way to call libtorch. Errors of libtorch itself are C++ exceptions: they end the process with their text on standard
 /// error.
-pub(crate) trait Binding {
+pub trait Binding {
     /// A tensor.
     type Tensor;
     /// Name as in the report's `runtime.binding`.
     const NAME: &'static str;
 
+    /// `torch::cuda::is_available`, also in builds for ROCm.
     fn is_available(&self) -> bool;
+    /// Devices that libtorch sees.
     fn device_count(&self) -> usize;
     /// A 2×2 tensor of float32 on a device; `None` = CPU.
     fn tensor(&self, values: Matrix, device: Option<u8>, requires_grad: bool) -> Self::Tensor;
+    /// The product.
     fn matmul(&self, a: &Self::Tensor, b: &Self::Tensor) -> Self::Tensor;
+    /// The sum of all values squared.
     fn square_sum(&self, tensor: &Self::Tensor) -> Self::Tensor;
+    /// Computes gradients of all that requires one.
     fn backward(&self, loss: &Self::Tensor);
     /// The gradient that a backward pass left at a tensor.
     fn gradient(&self, tensor: &Self::Tensor) -> Self::Tensor;
+    /// Waits for the device.
     fn synchronize(&self, device: u8);
     /// The first `N` values, copied to the host.
     fn values<const N: usize>(&self, tensor: &Self::Tensor) -> [f32; N];
 }
 
 /// Checks the libtorch in a folder.
-pub(crate) fn check(teller: &Teller, folder: &Path, device: &str) -> Result<Computed, Stop> {
+pub(crate) fn check<B: Binding>(
+    teller: &Teller,
+    folder: &Path,
+    device: &str,
+    bind: impl FnOnce() -> Result<B, &'static str>,
+) -> Result<Computed, Stop> {
     let index = device.strip_prefix("cuda:").map(|index| index.parse::<u32>().unwrap_or(u32::MAX));
     tell_runtime(teller, None);
     let identity = Identity::read(folder);
     let mut facts = identity.facts();
     teller.tell(&Message::Pytorch(Box::new(facts.clone())));
     load(folder, &identity, index.is_some())?;
-    let binding = ops::Ops::bind().map_err(|missing| misfit(&identity, missing))?;
-    tell_runtime(teller, Some(ops::Ops::NAME));
+    let binding = bind().map_err(|missing| misfit(&identity, missing))?;
+    tell_runtime(teller, Some(B::NAME));
     let ordinal = match index {
         Some(index) => Some(find_device(teller, &binding, &mut facts, index)?),
         None => None,
     };
     Ok(compute(teller, &binding, ordinal, device))
+}
+
+/// Version of the libtorch in a folder, told by its files.
+#[must_use]
+pub fn version_in(folder: &Path) -> Option<String> {
+    Identity::read(folder).version
 }
 
 fn tell_runtime(teller: &Teller, binding: Option<&str>) {
