@@ -1,49 +1,89 @@
-//! Builds the static checker and hands its file to `src/backend/checker.rs`, so that `gpusweep` is one file that always
-//! carries the checker of its own version.
+//! Builds the two programs that run inside containers and hands their files to `src/backend/checker.rs`, so that
+//! `gpusweep` is one file that always carries the checker of its own version.
 //!
-//! Set `GPUSWEEP_CHECKER` to a ready-made static checker to embed that one instead (packagers, other targets).
+//! Set `GPUSWEEP_CHECKER` and `GPUSWEEP_NATIVE` to ready-made ones to embed those instead (packagers, other targets).
+
+#[path = "build/glibc.rs"]
+mod glibc;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 fn main() {
-    let out = PathBuf::from(required("OUT_DIR")).join("gpusweep-checker");
-    println!("cargo::rerun-if-env-changed=GPUSWEEP_CHECKER");
-    let built = env::var_os("GPUSWEEP_CHECKER").map_or_else(build_checker, PathBuf::from);
-    fs::copy(&built, &out).unwrap_or_else(|error| panic!("cannot copy {}: {error}", built.display()));
-    println!("cargo::rustc-env=GPUSWEEP_CHECKER_FILE={}", out.display());
+    embed("GPUSWEEP_CHECKER", "gpusweep-checker", || build("gpusweep-checker", "checker", &checker_flags()));
+    embed("GPUSWEEP_NATIVE", "gpusweep-native", || build("gpusweep-native", "native", &native_flags()));
 }
 
-fn build_checker() -> PathBuf {
-    for input in
-        ["Cargo.toml", "Cargo.lock", "crates/report", "crates/checker/Cargo.toml", "crates/checker/src"]
-    {
+fn embed(variable: &str, name: &str, build: impl FnOnce() -> PathBuf) {
+    println!("cargo::rerun-if-env-changed={variable}");
+    let out = PathBuf::from(required("OUT_DIR")).join(name);
+    let built = env::var_os(variable).map_or_else(build, PathBuf::from);
+    fs::copy(&built, &out).unwrap_or_else(|error| panic!("cannot copy {}: {error}", built.display()));
+    println!("cargo::rustc-env={variable}_FILE={}", out.display());
+}
+
+/// Static, at a fixed address, and without tables for unwinding: together they are a seventh of its size.
+fn checker_flags() -> Vec<String> {
+    let fixed = ["target-feature=+crt-static", "relocation-model=static", "force-unwind-tables=no"];
+    let mut flags: Vec<String> = fixed.map(|flag| format!("-C{flag}")).into();
+    // The script needs rust-lld, which is the default linker of this target alone.
+    if required("TARGET") == "x86_64-unknown-linux-gnu" {
+        println!("cargo::rerun-if-changed=build/checker.ld");
+        let script = Path::new(&required("CARGO_MANIFEST_DIR")).join("build/checker.ld");
+        flags.push(format!("-Clink-arg=-T{}", script.display()));
+    }
+    flags
+}
+
+/// No table for unwinding: a C++ exception of a library must end in SIGABRT with its text, not pass through.
+fn native_flags() -> Vec<String> {
+    println!("cargo::rerun-if-changed=build/glibc.rs");
+    let mut flags = vec!["-Cforce-unwind-tables=no".to_owned()];
+    if required("CARGO_CFG_TARGET_ENV") == "gnu" {
+        let folder = PathBuf::from(required("OUT_DIR")).join("glibc");
+        let arguments = glibc::stand_ins(&folder)
+            .unwrap_or_else(|error| panic!("cannot make stand-ins for glibc: {error}"));
+        flags.extend(["--cfg".to_owned(), "portable".to_owned()]);
+        flags.extend(arguments.iter().map(|argument| format!("-Clink-arg={argument}")));
+    }
+    flags
+}
+
+fn build(package: &str, folder: &str, flags: &[String]) -> PathBuf {
+    let inputs = [
+        "Cargo.toml".to_owned(),
+        "Cargo.lock".to_owned(),
+        "crates/report".to_owned(),
+        format!("crates/{folder}/Cargo.toml"),
+        format!("crates/{folder}/src"),
+    ];
+    for input in inputs {
         println!("cargo::rerun-if-changed={input}");
     }
     let target = required("TARGET");
-    let directory = target_directory().join("checker");
+    let directory = target_directory().join(folder);
     let mut cargo = Command::new(required("CARGO"));
     cargo
-        .args(["build", "--release", "--package", "gpusweep-checker", "--bin", "gpusweep-checker"])
+        .args(["build", "--release", "--package", package, "--bin", package])
         .args(["--target", &target])
         .arg("--target-dir")
         .arg(&directory)
-        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        // Encoded, as the checkout may lie in a folder whose name has blanks.
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
         // It is carried into every container: its size counts more than its speed.
-        .envs([("CARGO_PROFILE_RELEASE_OPT_LEVEL", "s"), ("CARGO_PROFILE_RELEASE_LTO", "fat")])
+        .envs([("CARGO_PROFILE_RELEASE_OPT_LEVEL", "z"), ("CARGO_PROFILE_RELEASE_LTO", "fat")])
         .envs([("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"), ("CARGO_PROFILE_RELEASE_PANIC", "abort")]);
     // The outer build's own settings would change or break the inner one: clippy's driver, flags of sanitizers.
-    for name in ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET"]
-    {
+    for name in ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_BUILD_TARGET"] {
         cargo.env_remove(name);
     }
-    let status = cargo.status().unwrap_or_else(|error| panic!("cannot start cargo for the checker: {error}"));
-    assert!(status.success(), "the static checker could not be built for {target}");
-    directory.join(target).join("release/gpusweep-checker")
+    let status = cargo.status().unwrap_or_else(|error| panic!("cannot start cargo for {package}: {error}"));
+    assert!(status.success(), "{package} could not be built for {target}");
+    directory.join(target).join("release").join(package)
 }
 
-/// Cargo's target directory, which debug and release builds share, so that the checker is built once for both.
+/// Cargo's target directory, which debug and release builds share, so that each program is built once for both.
 fn target_directory() -> PathBuf {
     let out = PathBuf::from(required("OUT_DIR"));
     let marked = |folder: &&Path| folder.join("CACHEDIR.TAG").exists();

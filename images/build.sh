@@ -21,7 +21,6 @@ EOF
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=localhost/gpusweep
-debian=debian:bookworm-slim
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gpusweep
 quickstart=(bare python torch-cpu)
 
@@ -35,7 +34,9 @@ image_field() { docker image inspect -f "$2" "$repository/$1:1" 2> /dev/null || 
 
 # The image of this folder that NAME stands on; nothing where it stands on Debian or on scratch.
 parent_of() { sed -n "s,^ARG BASE=$repository/\([^:]*\):1\$,\1,p" "$here/$1/Dockerfile"; }
-stands_on_debian() { grep -qx "ARG BASE=$debian" "$here/$1/Dockerfile"; }
+# The suite of Debian that NAME stands on; nothing where it stands on another image or on scratch.
+suite_of() { sed -n 's,^ARG BASE=debian:\([a-z]*\)-slim$,\1,p' "$here/$1/Dockerfile"; }
+stands_on_debian() { [ -n "$(suite_of "$1")" ]; }
 packages_of() { sed -n 's/^ARG PACKAGES="\(.*\)"$/\1/p' "$here/$1/Dockerfile"; }
 wheel_lists_of() { find "$here/$1" -name 'wheels-*.txt' | sort; }
 
@@ -58,6 +59,8 @@ recipe_of() {
 # --- leaving nothing behind --------------------------------------------------------------------------------------
 
 work='' child=''
+# What each suite of Debian is built on; empty where a root has to be made.
+declare -A bases=()
 
 # Docker's older builder keeps an image of every step that it finished: remove those of a failed build, newest first,
 # and only those that were not there before and that nobody has tagged.
@@ -104,14 +107,16 @@ step() {
 
 # Where no registry gives Debian's image, a Debian root with the same packages is made and imported as one layer.
 find_debian() {
-  [ -z "${base+known}" ] || return 0
-  base=${GPUSWEEP_BASE:-}
-  [ -z "$base" ] || return 0
-  if docker image inspect "$debian" > /dev/null 2>&1 || timeout 120 docker pull -q "$debian" > /dev/null 2>&1; then
-    base=$debian
-    return
+  local suite=$1 image=debian:$1-slim
+  [ -z "${bases[$suite]+known}" ] || return 0
+  bases[$suite]=''
+  if [ "$suite" = bookworm ] && [ -n "${GPUSWEEP_BASE:-}" ]; then
+    bases[$suite]=$GPUSWEEP_BASE
+  elif docker image inspect "$image" > /dev/null 2>&1 || timeout 120 docker pull -q "$image" > /dev/null 2>&1; then
+    bases[$suite]=$image
+  else
+    command -v mmdebstrap > /dev/null || fail "no registry gives $image, and mmdebstrap is not installed: run scripts/install-deps.sh"
   fi
-  command -v mmdebstrap > /dev/null || fail "no registry gives $debian, and mmdebstrap is not installed: run scripts/install-deps.sh"
 }
 
 # How this machine reaches its mirrors counts inside too; it is not left in the image.
@@ -130,7 +135,7 @@ make_root() {
     "${options[@]}" --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
     --extract-hook='printf "path-exclude=/usr/share/%s/*\n" doc man locale > "$1/etc/dpkg/dpkg.cfg.d/slim"' \
     --customize-hook='rm -rf "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/usr/share/doc/* "$1"/usr/share/man/* "$1"/usr/share/locale/*' \
-    bookworm "$work/root.tar" ${GPUSWEEP_DEBIAN_MIRROR:+"$GPUSWEEP_DEBIAN_MIRROR"}
+    "$(suite_of "$name")" "$work/root.tar" ${GPUSWEEP_DEBIAN_MIRROR:+"$GPUSWEEP_DEBIAN_MIRROR"}
   step docker import --change "$(grep '^CMD ' "$here/$name/Dockerfile")" --change "LABEL gpusweep.recipe=$recipe" \
     "$work/root.tar" "$repository/$name:1"
   rm "$work/root.tar"
@@ -166,7 +171,7 @@ build_dockerfile() {
   if [ ${#lists[@]} -gt 0 ]; then unpack_wheels "${lists[@]}"; fi
   if stands_on_debian "$name"; then
     # apt-get in it uses the network as this machine does, on an engine without a bridge too.
-    options+=(--network host --build-arg "BASE=$base")
+    options+=(--network host --build-arg "BASE=${bases[$(suite_of "$name")]}")
     for variable in http_proxy https_proxy; do
       if [ -n "${!variable:-}" ]; then options+=(--build-arg "$variable"); fi
     done
@@ -196,7 +201,7 @@ take_turn() {
 
 # Makes NAME, and first the image it stands on, unless it is there.
 ensure() {
-  local name=$1 recipe parent before start
+  local name=$1 recipe parent before start suite
   recipe=$(recipe_of "$name")
   is_made || take_turn
   if is_made; then report "$name" cached 0; return; fi
@@ -206,8 +211,9 @@ ensure() {
   start=$EPOCHREALTIME
   say "$name: building"
   : > "$work/log"
-  if stands_on_debian "$name"; then find_debian; fi
-  if stands_on_debian "$name" && [ -z "$base" ]; then make_root; else build_dockerfile; fi
+  suite=$(suite_of "$name")
+  if [ -n "$suite" ]; then find_debian "$suite"; fi
+  if [ -n "$suite" ] && [ -z "${bases[$suite]}" ]; then make_root; else build_dockerfile; fi
   # The image that it replaces has lost its name; it stays only where something still uses it.
   if [ -n "$before" ] && [ "$before" != "$(image_field "$name" '{{.Id}}')" ]; then
     docker rmi "$before" > /dev/null 2>&1 || true

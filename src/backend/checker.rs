@@ -1,4 +1,7 @@
-//! The static checker that this program carries.
+//! The programs that this one carries into containers.
+//!
+//! Main type: [`Program`]. The checker is static and runs anywhere; the native worker beside it, which loads libraries of
+//! the image, needs the image's own C library.
 
 use std::fs;
 use std::io::Write as _;
@@ -9,39 +12,66 @@ use sha2::{Digest, Sha256};
 
 use crate::model::hex;
 
-/// The executable itself.
-pub const BYTES: &[u8] = include_bytes!(env!("GPUSWEEP_CHECKER_FILE"));
-
-/// Name of the file, wherever it lies.
-pub const FILE_NAME: &str = "gpusweep-checker";
-
-/// Short digest of the checker's content.
-#[must_use]
-pub fn digest() -> String {
-    hex(&Sha256::digest(BYTES)[..6])
+/// An executable file.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// Name of the file, wherever it lies.
+    pub name: &'static str,
+    /// Its content.
+    pub bytes: &'static [u8],
 }
 
-/// Writes the checker below `folder` under a name of its content, unless it is there already, and returns its path.
+/// The static checker.
+pub const CHECKER: Program =
+    Program { name: "gpusweep-checker", bytes: include_bytes!(env!("GPUSWEEP_CHECKER_FILE")) };
+
+/// The native worker, which the checker looks for beside itself.
+pub const NATIVE: Program =
+    Program { name: "gpusweep-native", bytes: include_bytes!(env!("GPUSWEEP_NATIVE_FILE")) };
+
+/// All of them, in one folder.
+pub const PROGRAMS: [Program; 2] = [CHECKER, NATIVE];
+
+/// Short digest of their content.
+#[must_use]
+pub fn digest() -> String {
+    let mut digest = Sha256::new();
+    for program in PROGRAMS {
+        digest.update(program.bytes);
+    }
+    hex(&digest.finalize()[..6])
+}
+
+/// Writes the programs into a folder of their content below `folder`, unless they are there already, and returns the
+/// checker's path.
 ///
 /// # Errors
 /// Where the folder cannot be made or written.
 pub fn install(folder: &Path) -> std::io::Result<PathBuf> {
-    let path = folder.join(format!("{FILE_NAME}-{}-{}", env!("CARGO_PKG_VERSION"), digest()));
-    if fs::read(&path).is_ok_and(|found| found == BYTES) {
-        return Ok(path);
+    let own = folder.join(format!("{}-{}-{}", CHECKER.name, env!("CARGO_PKG_VERSION"), digest()));
+    fs::create_dir_all(&own)?;
+    for program in PROGRAMS {
+        place(&own, program)?;
     }
-    fs::create_dir_all(folder)?;
+    Ok(own.join(CHECKER.name))
+}
+
+fn place(folder: &Path, program: Program) -> std::io::Result<()> {
+    let path = folder.join(program.name);
+    if fs::read(&path).is_ok_and(|found| found == program.bytes) {
+        return Ok(());
+    }
     // Beside it and renamed: a second process that installs at the same time never runs half a file.
-    let draft = folder.join(format!(".{FILE_NAME}.{}", std::process::id()));
-    let written = write_executable(&draft).and_then(|()| fs::rename(&draft, &path));
+    let draft = folder.join(format!(".{}.{}", program.name, std::process::id()));
+    let written = write_executable(&draft, program.bytes).and_then(|()| fs::rename(&draft, &path));
     if written.is_err() {
         let _ = fs::remove_file(&draft);
     }
-    written.map(|()| path)
+    written
 }
 
-fn write_executable(path: &Path) -> std::io::Result<()> {
+fn write_executable(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(path)?;
-    file.write_all(BYTES)?;
+    file.write_all(bytes)?;
     file.sync_all()
 }

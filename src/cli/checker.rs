@@ -9,7 +9,7 @@ use super::options::CheckerOptions;
 use crate::backend::checker;
 use crate::exit::Exit;
 
-/// Writes the checker to a file, and prints its path.
+/// Writes the checker and its native worker to a folder, and prints the checker's path.
 pub(super) fn checker(options: &CheckerOptions) -> Outcome {
     let folder = options.dir.clone().or_else(cache_folder).ok_or_else(|| {
         Failure::usage("no cache folder is known, since neither XDG_CACHE_HOME nor HOME is set")

@@ -230,7 +230,12 @@ impl Image {
 
     /// The same, with further lines of a Dockerfile.
     pub(crate) fn with_recipe(name: &str, files: &[(&str, &str)], lines: &str) -> Self {
-        let mut recipe = String::from("FROM localhost/gpusweep/python:1\n");
+        Self::on("python", name, files, lines)
+    }
+
+    /// The same, on another image of `images/`.
+    pub(crate) fn on(base: &str, name: &str, files: &[(&str, &str)], lines: &str) -> Self {
+        let mut recipe = format!("FROM localhost/gpusweep/{base}:1\n");
         let context = tempfile::tempdir().unwrap();
         for (number, (path, content)) in files.iter().enumerate() {
             std::fs::write(context.path().join(number.to_string()), content).unwrap();

@@ -1,15 +1,20 @@
 //! One integration binary: a module a behaviour. What needs an engine uses the real one, and fails where there is none.
 
 mod cli;
+mod driver;
 mod engine;
+mod exposure;
 mod faults;
 mod hostile;
 mod images;
+mod interpreters;
 mod leftovers;
+mod libtorch;
 mod matrix;
 mod order;
 mod plan;
 mod privacy;
+mod programs;
 mod quickstart;
 mod render;
 mod trust;

@@ -46,9 +46,9 @@ fn a_file_where_the_checker_used_to_lie_harms_nobody() {
 fn the_worker_cannot_reach_into_the_checker() {
     let torch = "
 doors = []
-for path in ('/proc/1/fd/1', '/proc/1/fd/2', '/proc/1/mem'):
+for path in ('/proc/1/fd/1', '/proc/1/fd/2', '/proc/1/mem', '/proc/1/environ'):
     try:
-        open(path, 'r+b', buffering=0)
+        open(path, 'rb' if path.endswith('environ') else 'r+b', buffering=0).read(1)
         doors.append(path.rsplit('/', 1)[1])
     except OSError:
         pass

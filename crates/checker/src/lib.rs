@@ -3,10 +3,12 @@
 //! Main function: [`run`]. Order of work: exposure (what reached the process), the worker (what torch can do with it), the
 //! host's word where asked, then one report. It changes nothing in the image and sends nothing anywhere.
 
+mod cause;
 mod cli;
 mod draft;
 mod errno;
 mod exposure;
+mod files;
 mod host_check;
 mod interpreter;
 mod limits;
@@ -14,6 +16,8 @@ mod output;
 mod privacy;
 mod probes;
 mod process;
+#[cfg(test)]
+mod testing;
 mod verdict;
 mod worker;
 
@@ -23,7 +27,7 @@ use std::time::{Duration, Instant};
 use gpusweep_report::{Check, Code, Exposure, Outcome, Stage, frame};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-pub use cli::{Cpu, Options, ProbeOption};
+pub use cli::{Asks, Options, UsageError};
 pub use limits::Limits;
 
 use draft::Draft;
@@ -79,7 +83,7 @@ fn close_to_others() {
 
 fn check(supervisor: &Supervisor, options: &Options, limits: &Limits, private: &Private) -> Draft {
     let request = options.request();
-    let (exposure, exposed) = look_at_exposure(options, limits);
+    let (mut exposure, exposed) = look_at_exposure(options, limits);
     if let Some(stop) = supervisor.stop() {
         let mut draft = Draft::bare(request, stopped(&stop.name(), Stage::Exposure));
         draft.exposure = exposure;
@@ -88,9 +92,12 @@ fn check(supervisor: &Supervisor, options: &Options, limits: &Limits, private: &
     let compute = Duration::from_secs(u64::from(options.timeout));
     let asked = Asked { device: &request.device, kfd_refuses: kfd_refuses(exposure.as_ref()) };
     let context = Context { supervisor, limits, private, compute, asked };
-    let surroundings = Surroundings::of_this_process(options.python.clone());
+    let surroundings = Surroundings::of_this_process(options.python.clone(), options.image_command.clone());
     let mut probed = probes::probe(context, options.probe, &surroundings, exposure.as_ref());
     probed.checks.insert(0, exposed);
+    if let Some(exposure) = &mut exposure {
+        exposure.devices_without_variables = probed.devices_without_variables;
+    }
     let host_check = (options.host_check && supervisor.stop().is_none())
         .then(|| host_check::host_check(supervisor, limits));
     Draft {

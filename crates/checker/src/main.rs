@@ -1,10 +1,23 @@
 //! The checker's entry: options in, exit status out. Everything else is in the library.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use gpusweep_checker::{Limits, Options, run};
+use gpusweep_checker::{Asks, Limits, Options, run};
+
+/// Exit status of a usage error.
+const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    ExitCode::from(run(&Options::parse(), &Limits::default()))
+    match Options::parse(std::env::args_os().skip(1)) {
+        Ok(Asks::Check(options)) => ExitCode::from(run(&options, &Limits::default())),
+        Ok(Asks::Print(text)) => match std::io::stdout().lock().write_all(text.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error}\n\nFor more information, try '--help'.");
+            ExitCode::from(USAGE)
+        }
+    }
 }

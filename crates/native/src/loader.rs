@@ -1,6 +1,6 @@
 //! Loading libraries and looking up their entry points.
 //!
-//! Main type: [`Library`].
+//! Main type: [`Library`]; [`symbol_anywhere`] looks through all that are loaded.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
@@ -29,10 +29,16 @@ impl Library {
     /// The address of an entry point, looked up in this library and those that it needs.
     pub(crate) fn symbol(self, name: &str) -> Option<*mut c_void> {
         let text = CString::new(name).ok()?;
-        // SAFETY: the handle is of a loaded library, and the name ends in a zero byte.
+        // SAFETY: the handle is of a loaded library or the one that means all of them, and the name ends in a zero byte.
         let found = unsafe { dlsym(self.0, text.as_ptr()) };
         (!found.is_null()).then_some(found)
     }
+}
+
+/// The address of an entry point of the first loaded library that has it.
+pub(crate) fn symbol_anywhere(name: &str) -> Option<*mut c_void> {
+    // RTLD_DEFAULT of glibc.
+    Library(std::ptr::null_mut()).symbol(name)
 }
 
 fn last_error() -> String {
@@ -46,3 +52,16 @@ fn last_error() -> String {
     };
     text.to_string_lossy().into_owned()
 }
+
+/// An entry point of a library with the type that is wanted, or the error that it is missing.
+macro_rules! function {
+    ($library:expr, $name:literal) => {{
+        let found = $library.symbol($name).ok_or_else(|| format!("it has no {}", $name))?;
+        // SAFETY: the vendor's header declares it with the type of the field that it is put into.
+        #[expect(clippy::missing_transmute_annotations, reason = "the field has the type")]
+        unsafe {
+            std::mem::transmute::<*mut std::ffi::c_void, _>(found)
+        }
+    }};
+}
+pub(crate) use function;

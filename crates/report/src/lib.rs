@@ -7,6 +7,7 @@ mod code;
 mod document;
 pub mod frame;
 mod paths;
+mod results;
 mod sanitize;
 mod validate;
 pub mod wire;
@@ -17,6 +18,8 @@ pub use document::{
     Cause, Check, Chosen, Device, Driver, Execution, Exposure, FirstError, HostCheck, Library, Node, Outcome,
     Probe, Pytorch, Report, Request, Runtime, SCHEMA, Stage, Status, VISIBILITY_VARIABLES,
 };
+pub use paths::is_shared_interpreter;
+pub use results::{DRIVER_RESULTS, DriverResult, driver_result};
 pub use sanitize::{MESSAGE_LIMIT, is_steering, one_line, one_line_without};
 pub use validate::{Invalid, MAX_BYTES};
 pub use words::PrivateWords;

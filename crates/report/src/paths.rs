@@ -54,7 +54,7 @@ pub(crate) fn cut_paths(line: &str) -> String {
 }
 
 fn last_component(path: &str) -> &str {
-    if is_node(path) {
+    if is_node(path) || is_shared_interpreter(path) {
         return path;
     }
     let bytes = path.as_bytes();
@@ -70,6 +70,37 @@ fn last_component(path: &str) -> &str {
         [only] if is_home_of_another(only) => PATH_MARK,
         [.., last] => last,
     }
+}
+
+/// Whether a path is that of a Python interpreter where images share their places: it names what to point at, and nobody's
+/// home. `*` stands for one folder of any plain name.
+#[must_use]
+pub fn is_shared_interpreter(path: &str) -> bool {
+    const FOLDERS: [&str; 7] = [
+        "/opt/venv/bin",
+        "/opt/conda/bin",
+        "/opt/conda/envs/*/bin",
+        "/opt/*/.venv/bin",
+        "/venv/bin",
+        "/usr/local/bin",
+        "/usr/bin",
+    ];
+    let Some((folder, name)) = path.rsplit_once('/') else { return false };
+    let version = name.strip_prefix("python");
+    let is_python =
+        version.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'));
+    is_python && FOLDERS.iter().any(|pattern| is_like(folder, pattern))
+}
+
+fn is_like(folder: &str, pattern: &str) -> bool {
+    const MAX_NAME: usize = 64;
+    let plain = |part: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        (1..=MAX_NAME).contains(&part.len()) && part.chars().all(fits)
+    };
+    let (parts, wanted) = (folder.split('/'), pattern.split('/'));
+    parts.clone().count() == wanted.clone().count()
+        && parts.zip(wanted).all(|(part, wanted)| part == wanted || (wanted == "*" && plain(part)))
 }
 
 /// GPU device nodes stay whole: they name the fault.

@@ -2,6 +2,7 @@
 //!
 //! Main function: [`Report::parse`]. It trusts nothing that the text says of itself.
 
+use crate::paths::is_shared_interpreter;
 use crate::{MESSAGE_LIMIT, Report, SCHEMA, Stage, Status, is_steering, one_line};
 
 /// The longest report, in bytes. A real one has a few thousand.
@@ -57,6 +58,9 @@ impl Report {
         if let Some(error) = &self.first_error {
             require(error.message.chars().count() <= MESSAGE_LIMIT, "first_error is too long")?;
         }
+        let elsewhere = self.runtime.as_ref().and_then(|runtime| runtime.torch_elsewhere.as_deref());
+        let is_place = |place: &str| is_shared_interpreter(place) || !place.contains('/');
+        require(elsewhere.is_none_or(is_place), "torch_elsewhere is no place that images share")?;
         let verified =
             self.execution.as_ref().is_some_and(|run| run.product_verified && run.gradient_verified);
         require(!self.code.passed() || verified, "it passed without a verified product and gradient")?;
@@ -184,6 +188,28 @@ mod tests {
         let mut report = passed();
         report.schema = "gpusweep.report/9".into();
         assert!(matches!(reparse(&report), Err(Invalid::Schema(found)) if found == "gpusweep.report/9"));
+    }
+
+    #[test]
+    fn a_place_of_an_interpreter_is_no_way_to_tell_a_home() {
+        let mut report = passed();
+        let mut runtime = crate::Runtime {
+            python_version: None,
+            os_family: "Linux".into(),
+            arch: "x86_64".into(),
+            libc: None,
+            interpreter: None,
+            probe: Probe::Python,
+            chosen: crate::Chosen::Asked,
+            binding: None,
+            torch_elsewhere: Some("/opt/venv/bin/python".into()),
+            torch_shadowed: false,
+        };
+        report.runtime = Some(runtime.clone());
+        assert!(reparse(&report).is_ok());
+        runtime.torch_elsewhere = Some("/home/me/bin/python".into());
+        report.runtime = Some(runtime);
+        assert!(matches!(reparse(&report), Err(Invalid::Inconsistent(_))));
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub struct RuntimeFacts {
 }
 
 /// Facts of torch.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PytorchFacts {
     pub version: Option<String>,

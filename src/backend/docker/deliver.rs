@@ -30,7 +30,7 @@ impl Delivery {
 
     /// The checker's path in a container.
     pub(super) fn program(&self) -> String {
-        format!("{}/{}", self.mount, checker::FILE_NAME)
+        format!("{}/{}", self.mount, checker::CHECKER.name)
     }
 
     /// How the volume is mounted.
@@ -98,12 +98,15 @@ async fn fill(
 }
 
 fn archive() -> std::io::Result<Vec<u8>> {
-    let mut header = tar::Header::new_gnu();
-    header.set_size(checker::BYTES.len() as u64);
-    header.set_mode(0o555);
-    header.set_cksum();
-    let mut archive = tar::Builder::new(Vec::with_capacity(checker::BYTES.len() + 2048));
-    archive.append_data(&mut header, checker::FILE_NAME, checker::BYTES)?;
+    let size = checker::PROGRAMS.iter().map(|program| program.bytes.len() + 1024).sum::<usize>();
+    let mut archive = tar::Builder::new(Vec::with_capacity(size + 1024));
+    for program in checker::PROGRAMS {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(program.bytes.len() as u64);
+        header.set_mode(0o555);
+        header.set_cksum();
+        archive.append_data(&mut header, program.name, program.bytes)?;
+    }
     archive.into_inner()
 }
 

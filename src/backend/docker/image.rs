@@ -15,7 +15,12 @@ use crate::model::{Fault, FaultKind};
 pub(super) struct Image {
     /// Repository digest where there is one, else the image's id.
     pub(super) digest: Option<String>,
+    /// Its ENTRYPOINT and CMD, where they are short enough to pass on.
+    pub(super) command: Vec<String>,
 }
+
+/// The longest command that is passed on, in bytes.
+const MAX_COMMAND: usize = 8 * 1024;
 
 pub(super) async fn obtain(engine: &Engine, reference: &str, pulls: &Semaphore) -> Result<Image, Fault> {
     let found = match engine.docker.inspect_image(reference).await {
@@ -31,7 +36,7 @@ pub(super) async fn obtain(engine: &Engine, reference: &str, pulls: &Semaphore) 
         Err(error) => return Err(request_fault(FaultKind::ImageUnavailable, &error)),
     };
     check_platform(engine, reference, &found)?;
-    Ok(Image { digest: digest(found) })
+    Ok(Image { command: command(&found), digest: digest(found) })
 }
 
 async fn pull(docker: &Docker, reference: &str, pulls: &Semaphore) -> Result<(), Fault> {
@@ -60,6 +65,14 @@ fn check_platform(engine: &Engine, reference: &str, image: &ImageInspect) -> Res
         }
         (_, _) => Ok(()),
     }
+}
+
+fn command(image: &ImageInspect) -> Vec<String> {
+    let config = image.config.as_ref();
+    let entrypoint = config.and_then(|config| config.entrypoint.as_deref()).unwrap_or_default();
+    let cmd = config.and_then(|config| config.cmd.as_deref()).unwrap_or_default();
+    let words = [entrypoint, cmd].concat();
+    if words.iter().map(String::len).sum::<usize>() > MAX_COMMAND { Vec::new() } else { words }
 }
 
 fn digest(image: ImageInspect) -> Option<String> {

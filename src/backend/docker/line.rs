@@ -22,8 +22,8 @@ pub fn command(cell: &Cell) -> String {
         words.push(format!("--memory {bytes} --memory-swap {bytes}"));
     }
     words.extend(cell.visibility.grants.iter().flat_map(flags));
-    let place = format!("{MOUNT}/{}", checker::FILE_NAME);
-    words.push(format!("--volume {CHECKER}:{place}:ro --entrypoint {place}"));
+    let place = format!("{MOUNT}/{}", checker::CHECKER.name);
+    words.push(format!("--volume \"$(dirname {CHECKER})\":{MOUNT}:ro --entrypoint {place}"));
     words.push(quoted(&cell.image.reference));
     words.extend(checker_arguments(cell).iter().map(|argument| quoted(argument)));
     words.join(" ")

@@ -22,17 +22,24 @@ use crate::model::{Cell, Device, Grant};
 /// Processes and threads that a cell may have. Generous: libraries start some threads for each processor.
 pub(super) const PIDS: i64 = 4096;
 
-/// The request for one cell.
-pub(super) fn container(cell: &Cell, run: &str, delivery: &Delivery) -> ContainerCreateBody {
+/// The request for one attempt at a cell. The image's own command tells the checker which interpreter is the image's.
+pub(super) fn container(
+    cell: &Cell,
+    run: &str,
+    delivery: &Delivery,
+    image_command: &[String],
+) -> ContainerCreateBody {
     let mut host = confined(cell, delivery);
     let mut env = Vec::new();
     for grant in &cell.visibility.grants {
         apply(grant, &mut host, &mut env);
     }
+    let mut arguments = checker_arguments(cell);
+    arguments.extend(image_command.iter().map(|word| format!("--image-command={word}")));
     ContainerCreateBody {
         image: Some(cell.image.reference.clone()),
         entrypoint: Some(vec![delivery.program()]),
-        cmd: Some(checker_arguments(cell)),
+        cmd: Some(arguments),
         env: Some(env),
         labels: Some(labels(run, Some(cell))),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
@@ -204,7 +211,7 @@ mod tests {
             ..testing::parts("it", "it", &[])
         };
         serde_json::to_value(
-            container(&Cell::new(parts), "run", &Delivery::of("volume", "/place")).host_config,
+            container(&Cell::new(parts), "run", &Delivery::of("volume", "/place"), &[]).host_config,
         )
         .unwrap()
     }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::{below, names_in};
+use crate::files::{below, names_in};
 
 /// Version of the loaded NVIDIA kernel driver.
 pub(super) fn nvidia_driver(root: &Path) -> Option<String> {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::process::{getegid, geteuid, getgroups};
 
-use super::below;
+use crate::files::below;
 
 /// More than a report has room for.
 const MAX_GROUPS: usize = 256;

@@ -1,4 +1,4 @@
-//! Driver libraries in the folders where the loader looks.
+//! Driver libraries, in the order in which the loader would find them; behind them those in folders of the vendors.
 //!
 //! Main function: [`libraries`]. The name of the file behind the links carries the driver's version.
 
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use gpusweep_report::Library;
 
-use super::{below, names_in};
+use super::loader;
+use crate::files::{below, names_in};
 use crate::privacy;
 
 const PREFIXES: [&str; 4] = ["libcuda.so.", "libnvidia-ml.so.", "libamdhip64.so.", "libhsa-runtime64.so."];
@@ -31,15 +32,15 @@ const FOLDERS: [&str; 11] = [
 const MAX_LIBRARIES: usize = 64;
 
 pub(super) fn libraries(root: &Path, library_path: Option<&OsStr>) -> Vec<Library> {
-    let configured = library_path.into_iter().flat_map(std::env::split_paths);
-    let mut folders: Vec<PathBuf> = configured
-        .filter_map(|folder| Some(below(root, folder.to_str().filter(|name| name.starts_with('/'))?)))
-        .collect();
-    folders.extend(FOLDERS.iter().map(|folder| below(root, folder)));
+    let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|folder| below(root, folder)).collect();
     let rocm = names_in(&below(root, "/opt")).into_iter().filter(|name| name.starts_with("rocm"));
     folders.extend(rocm.map(|name| below(root, "/opt").join(name).join("lib")));
+    let configured = loader::configured_folders(root, library_path);
+    let mut files: Vec<PathBuf> = configured.iter().flat_map(|folder| in_folder(folder)).collect();
+    files.extend(loader::known_files(root));
+    files.extend(folders.iter().flat_map(|folder| in_folder(folder)));
     let mut seen = BTreeSet::new();
-    let found = folders.iter().flat_map(|folder| in_folder(folder));
+    let found = files.iter().filter_map(|file| library(file));
     found
         .filter(|(path, _)| seen.insert(path.clone()))
         .map(|(_, library)| library)
@@ -47,18 +48,20 @@ pub(super) fn libraries(root: &Path, library_path: Option<&OsStr>) -> Vec<Librar
         .collect()
 }
 
+fn in_folder(folder: &Path) -> Vec<PathBuf> {
+    names_in(folder).into_iter().map(|name| folder.join(name)).collect()
+}
+
 /// Links are followed: `libcuda.so.1` says nothing, the file behind it says which driver. A link to nowhere is no library.
-fn in_folder(folder: &Path) -> Vec<(PathBuf, Library)> {
-    let names =
-        names_in(folder).into_iter().filter(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
-    names
-        .filter_map(|name| {
-            let path = folder.join(name).canonicalize().ok()?;
-            let compat = path.components().any(|part| part.as_os_str() == "compat");
-            let name = privacy::token(&privacy::file_name(&path)?);
-            Some((path, Library { name, compat }))
-        })
-        .collect()
+fn library(file: &Path) -> Option<(PathBuf, Library)> {
+    let name = file.file_name()?.to_str()?;
+    if !PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        return None;
+    }
+    let path = file.canonicalize().ok()?;
+    let compat = path.components().any(|part| part.as_os_str() == "compat");
+    let name = privacy::token(&privacy::file_name(&path)?);
+    Some((path, Library { name, compat }))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::statvfs;
 use rustix::process::{Resource, getrlimit};
 
-use super::below;
+use crate::files::below;
 
 pub(super) fn shm_bytes(root: &Path) -> Option<u64> {
     let shm = below(root, "/dev/shm");

@@ -6,11 +6,12 @@
 mod driver;
 mod identity;
 mod libraries;
+mod loader;
 mod memory;
 mod nodes;
 mod variables;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -44,16 +45,4 @@ fn look_below(root: &Path) -> Exposure {
         kfd_gpu_nodes: driver::kfd_gpu_nodes(root),
         devices_without_variables: None,
     }
-}
-
-/// The names in a folder, sorted; none where it cannot be read.
-fn names_in(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    names
-}
-
-fn below(root: &Path, path: &str) -> PathBuf {
-    root.join(path.trim_start_matches('/'))
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 use gpusweep_report::Node;
 use rustix::fs::{Mode, OFlags, open, stat};
 
-use super::{below, names_in};
 use crate::errno;
+use crate::files::{below, names_in};
 
 /// Listed also where they are missing, as their absence is what a reader looks for.
 const ALWAYS: [&str; 3] = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/kfd"];

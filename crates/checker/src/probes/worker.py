@@ -28,6 +28,23 @@ def drop_working_directory():
 drop_working_directory()
 import json
 
+def is_shadowed():
+    """Whether an application that starts Python here would import something else than the installed torch.
+
+    A folder without __init__.py does so only where no installed package has the name, so it is none.
+    """
+    try:
+        here = os.getcwd()
+        if here in sys.path:
+            return False
+        names = os.listdir(here)
+    except OSError:
+        return False
+    if os.path.isfile(os.path.join(here, "torch", "__init__.py")):
+        return True
+    return any(name == "torch.py" or name.startswith("torch.") and name.endswith(".so") for name in names)
+
+
 FD = CONFIG["fd"]
 DEVICE = CONFIG["device"]
 WANTS_GPU = DEVICE != "cpu"
@@ -231,7 +248,7 @@ def is_out_of_memory(torch, error):
 
 
 def main():
-    tell("runtime", {"python_version": clean(sys.version.split()[0]), "libc": libc()})
+    tell("runtime", {"python_version": clean(sys.version.split()[0]), "libc": libc(), "torch_shadowed": is_shadowed()})
     if sys.version_info < (3, 6):
         fail("error", {"type": "UnsupportedPython", "message": "the interpreter is older than Python 3.6"})
     warned = catch_warnings()

@@ -93,7 +93,9 @@ fn judge_failure(failed: Failed, stage: Stage, asked: Asked<'_>) -> Verdict {
         (Reason::Absent, _) => Code::GpuBackendAbsent,
         (Reason::Unavailable, _) => Code::GpuUnavailable,
         (Reason::Index, _) => Code::DeviceIndexInvalid,
-        (Reason::Missing, _) => Code::TorchMissing,
+        (Reason::Missing, Stage::Interpreter | Stage::Import) => Code::TorchMissing,
+        // What was imported before cannot be missing later: not the worker said so.
+        (Reason::Missing, _) => Code::WorkerFailed,
         (Reason::Misfit, _) | (Reason::Memory | Reason::Error, Stage::Interpreter) => Code::WorkerFailed,
         (Reason::Memory | Reason::Error, Stage::Import) => Code::TorchImportFailed,
         (Reason::Memory | Reason::Error, _) if names(message, &NO_KERNEL) => Code::CheckFailed,

@@ -54,6 +54,8 @@ pub(crate) struct Probed {
     pub(crate) execution: Option<Execution>,
     pub(crate) checks: Vec<Check>,
     pub(crate) cause: Option<Cause>,
+    /// Devices that appear without the visibility variables, where that was tried.
+    pub(crate) devices_without_variables: Option<u32>,
     /// The last that the worker printed on stderr.
     pub(crate) said: String,
 }
@@ -68,7 +70,17 @@ pub(crate) fn run(context: Context<'_>, worker: &Worker<'_>) -> Result<Probed, S
     let pytorch = session.pytorch.take().map(|torch| facts::pytorch(*torch, private));
     let driver = session.driver.take().map(|driver| facts::driver(*driver, private));
     let Judged { verdict, execution, checks } = judge::judge(session, &ended, asked);
-    Ok(Probed { verdict, runtime, pytorch, driver, execution, checks, cause: None, said: ended.stderr })
+    Ok(Probed {
+        verdict,
+        runtime,
+        pytorch,
+        driver,
+        execution,
+        checks,
+        cause: None,
+        devices_without_variables: None,
+        said: ended.stderr,
+    })
 }
 
 /// A probe that came to nothing before a worker ran.
@@ -86,6 +98,7 @@ pub(crate) fn not_started(
         execution: None,
         checks: vec![Check { name: stage, outcome: Outcome::Failed, elapsed_ms: 0 }],
         cause: None,
+        devices_without_variables: None,
         said: String::new(),
     }
 }

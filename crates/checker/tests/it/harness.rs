@@ -195,11 +195,14 @@ fn report_among_test_output(stdout: &str) -> String {
 #[test]
 #[ignore = "a helper program of other tests"]
 fn checker_with_short_limits() {
-    use clap::Parser as _;
     let Some(arguments) = std::env::var_os(SHORT) else { return };
     let arguments = arguments.into_string().expect("arguments");
     let arguments = arguments.split('\n').filter(|argument| !argument.is_empty());
-    let options = gpusweep_checker::Options::parse_from(std::iter::once("gpusweep-checker").chain(arguments));
+    let Ok(gpusweep_checker::Asks::Check(options)) =
+        gpusweep_checker::Options::parse(arguments.map(Into::into))
+    else {
+        panic!("no check");
+    };
     let limits = gpusweep_checker::Limits { import: Duration::from_secs(1), ..Default::default() };
     // On a line of its own, behind what the test harness printed.
     println!();

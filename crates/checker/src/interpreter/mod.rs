@@ -1,7 +1,9 @@
 //! Which Python is the image's.
 //!
-//! Main function: [`find`]. The environment of the project is the one to check, or another is checked than the one that
+//! Main function: [`candidates`], of which the first is the one. The environment of the project is the one to check, or another is checked than the one that
 //! fails. Links are never resolved: an environment is known by the link it is started through.
+
+mod command;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ pub(crate) struct Interpreter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
     Configured,
+    Entrypoint,
     Venv,
     Conda,
     Path,
@@ -32,6 +35,7 @@ impl How {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Configured => "configured",
+            Self::Entrypoint => "entrypoint",
             Self::Venv => "venv",
             Self::Conda => "conda",
             Self::Path => "path",
@@ -44,15 +48,18 @@ impl How {
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     pub(crate) configured: Option<PathBuf>,
+    /// The image's own ENTRYPOINT and CMD.
+    pub(crate) command: Vec<String>,
     pub(crate) virtual_env: Option<OsString>,
     pub(crate) conda_prefix: Option<OsString>,
     pub(crate) path: Option<OsString>,
 }
 
 impl Surroundings {
-    pub(crate) fn of_this_process(configured: Option<PathBuf>) -> Self {
+    pub(crate) fn of_this_process(configured: Option<PathBuf>, command: Vec<String>) -> Self {
         Self {
             configured,
+            command,
             virtual_env: std::env::var_os("VIRTUAL_ENV"),
             conda_prefix: std::env::var_os("CONDA_PREFIX"),
             path: std::env::var_os("PATH"),
@@ -60,56 +67,75 @@ impl Surroundings {
     }
 }
 
-/// The first interpreter by the documented order. One that turns out not to run is still the one.
-pub(crate) fn find(surroundings: &Surroundings, root: &Path) -> Option<Interpreter> {
+/// Every interpreter by the documented order. The first is the image's, also where it turns out not to run; a configured
+/// one is the only one.
+pub(crate) fn candidates(surroundings: &Surroundings, root: &Path) -> Vec<Interpreter> {
     if let Some(path) = &surroundings.configured {
-        return Some(Interpreter { path: path.clone(), how: How::Configured });
+        return vec![Interpreter { path: path.clone(), how: How::Configured }];
     }
+    let path = surroundings.path.as_deref();
     let environment = |prefix: &Option<OsString>, how| {
         let prefix = Path::new(prefix.as_deref().filter(|prefix| !prefix.is_empty())?);
         in_folder(&prefix.join("bin"), exists).map(|path| Interpreter { path, how })
     };
-    environment(&surroundings.virtual_env, How::Venv)
-        .or_else(|| environment(&surroundings.conda_prefix, How::Conda))
-        .or_else(|| on_path(surroundings.path.as_deref()))
-        .or_else(|| hidden(root).map(|path| Interpreter { path, how: How::Search }))
+    let mut found: Vec<Interpreter> = command::interpreter_of(&surroundings.command, path)
+        .map(|path| Interpreter { path, how: How::Entrypoint })
+        .into_iter()
+        .chain(environment(&surroundings.virtual_env, How::Venv))
+        .chain(environment(&surroundings.conda_prefix, How::Conda))
+        .collect();
+    found.extend(on_path(path).into_iter().map(|path| Interpreter { path, how: How::Path }));
+    found.extend(hidden(root).into_iter().map(|path| Interpreter { path, how: How::Search }));
+    without_repeats(found)
+}
+
+/// Two names of one file in one folder are one interpreter; a link from another folder is an environment of its own.
+fn without_repeats(mut found: Vec<Interpreter>) -> Vec<Interpreter> {
+    let mut seen = std::collections::BTreeSet::new();
+    found.retain(|interpreter| {
+        let path = &interpreter.path;
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        seen.insert((path.parent().map(real), real(path)))
+    });
+    found
 }
 
 /// `python` anywhere on PATH comes before `python3` anywhere.
-fn on_path(path: Option<&OsStr>) -> Option<Interpreter> {
+fn on_path(path: Option<&OsStr>) -> Vec<PathBuf> {
     let path = path.unwrap_or_else(|| OsStr::new(DEFAULT_PATH));
-    ["python", "python3"].into_iter().find_map(|name| {
-        // A relative entry means the working directory, which is the application's and not the environment's.
-        let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-        let found = folders.map(|folder| folder.join(name)).find(|file| is_program(file))?;
-        Some(Interpreter { path: found, how: How::Path })
-    })
+    // A relative entry means the working directory, which is the application's and not the environment's.
+    let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
+    let named = |name| folders.iter().map(move |folder| folder.join(name)).filter(|file| is_program(file));
+    named("python").chain(named("python3")).collect()
 }
 
 /// Where images put an interpreter that nothing points to.
-fn hidden(root: &Path) -> Option<PathBuf> {
+fn hidden(root: &Path) -> Vec<PathBuf> {
     let mut folders = vec![root.join("opt/venv/bin"), root.join("opt/conda/bin")];
     folders.extend(folders_in(&root.join("opt/conda/envs")).map(|folder| folder.join("bin")));
     folders.extend(folders_in(&root.join("opt")).map(|folder| folder.join(".venv/bin")));
     folders.push(root.join("venv/bin"));
     folders.push(root.join("usr/local/bin"));
-    folders.iter().find_map(|folder| in_folder(folder, is_program)).or_else(|| {
-        let folders = [root.join("usr/local/bin"), root.join("usr/bin")];
-        folders.iter().find_map(|folder| newest_minor(folder))
-    })
+    let mut found: Vec<PathBuf> = folders.iter().filter_map(|folder| in_folder(folder, is_program)).collect();
+    for folder in ["usr/local/bin", "usr/bin"] {
+        found.extend(minors(&root.join(folder)));
+    }
+    found
 }
 
 fn in_folder(folder: &Path, accept: fn(&Path) -> bool) -> Option<PathBuf> {
     ["python", "python3"].into_iter().map(|name| folder.join(name)).find(|file| accept(file))
 }
 
-/// The highest `python3.N` of a folder; `python3.11-config` and the like are none.
-fn newest_minor(folder: &Path) -> Option<PathBuf> {
+/// Every `python3.N` of a folder, the newest first; `python3.11-config` and the like are none.
+fn minors(folder: &Path) -> Vec<PathBuf> {
     let minor =
         |path: &Path| -> Option<u32> { path.file_name()?.to_str()?.strip_prefix("python3.")?.parse().ok() };
-    let entries = std::fs::read_dir(folder).ok()?;
-    let programs = entries.flatten().map(|entry| entry.path()).filter(|path| is_program(path));
-    programs.filter_map(|path| Some((minor(&path)?, path))).max().map(|(_, path)| path)
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let programs = entries.map(|entry| entry.path()).filter(|path| is_program(path));
+    let mut found: Vec<(u32, PathBuf)> = programs.filter_map(|path| Some((minor(&path)?, path))).collect();
+    found.sort_by(|one, other| other.cmp(one));
+    found.into_iter().map(|(_, path)| path).collect()
 }
 
 /// In the order of their names, so that the same image always gives the same answer.
@@ -150,7 +176,7 @@ mod tests {
     }
 
     fn found(root: &tempfile::TempDir, surroundings: &Surroundings) -> Option<(String, How)> {
-        let found = find(surroundings, root.path())?;
+        let found = candidates(surroundings, root.path()).into_iter().next()?;
         let path = found.path.strip_prefix(root.path()).unwrap_or(&found.path);
         Some((path.to_str().unwrap().to_owned(), found.how))
     }
@@ -164,12 +190,15 @@ mod tests {
         let root = root(&["v/bin/python", "c/bin/python3", "p/python3", "q/python", "opt/venv/bin/python"]);
         let mut surroundings = Surroundings {
             configured: Some("/x/python".into()),
+            command: vec!["/e/python3".into(), "app.py".into()],
             virtual_env: at(&root, &["v"]),
             conda_prefix: at(&root, &["c"]),
             path: at(&root, &["p", "q"]),
         };
         assert_eq!(found(&root, &surroundings), Some(("/x/python".into(), How::Configured)));
         surroundings.configured = None;
+        assert_eq!(found(&root, &surroundings), Some(("/e/python3".into(), How::Entrypoint)));
+        surroundings.command.clear();
         assert_eq!(found(&root, &surroundings), Some(("v/bin/python".into(), How::Venv)));
         surroundings.virtual_env = at(&root, &["gone"]);
         assert_eq!(found(&root, &surroundings), Some(("c/bin/python3".into(), How::Conda)));
@@ -212,6 +241,19 @@ mod tests {
             "usr/bin/python3.14!",
         ]);
         assert_eq!(found(&root, &nowhere), Some(("usr/bin/python3.11".into(), How::Search)));
+    }
+
+    #[test]
+    fn every_other_interpreter_is_a_candidate_once() {
+        let root = root(&["p/python3.12", "opt/venv/bin/python", "usr/bin/python3.9", "usr/bin/python3.13"]);
+        for name in ["python", "python3"] {
+            std::os::unix::fs::symlink("python3.12", root.path().join("p").join(name)).unwrap();
+        }
+        let surroundings = Surroundings { path: at(&root, &["p"]), ..Surroundings::default() };
+        let found = candidates(&surroundings, root.path());
+        let found: Vec<_> = found.iter().map(|found| found.path.strip_prefix(root.path()).unwrap()).collect();
+        let expected = ["p/python", "opt/venv/bin/python", "usr/bin/python3.13", "usr/bin/python3.9"];
+        assert_eq!(found, expected.map(Path::new));
     }
 
     #[test]
