@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and links the programs that go into containers for arm64, and says what came out. They are not run: that needs
-# an arm64 machine. Where rustup has the target, its compiler is used; else Debian's, in a root that is made once.
+# an arm64 machine. Exit status 77: no compiler can be had. Where rustup has the target, its compiler is used; else Debian's, in a root that is made once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,7 +33,10 @@ else
     mmdebstrap --quiet --variant=apt --format=tar --architectures=amd64,arm64 \
       --include=cargo,rustc,gcc,libc6-dev,gcc-aarch64-linux-gnu,libc6-dev-arm64-cross,libstd-rust-dev:arm64 \
       --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt=force-unsafe-io \
-      "$suite" "$root" ${GPUSWEEP_DEBIAN_MIRROR:+"$GPUSWEEP_DEBIAN_MIRROR"}
+      "$suite" "$root" ${GPUSWEEP_DEBIAN_MIRROR:+"$GPUSWEEP_DEBIAN_MIRROR"} || {
+      echo "skipped: there is neither rustup's compiler for $target nor a Debian $suite to take one from" >&2
+      exit 77
+    }
     docker import "$root" "$image" > /dev/null
   fi
   # The crates are fetched out here, where the registry's settings are.
