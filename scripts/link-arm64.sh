@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and links the programs that go into containers for arm64, and says what came out. They are not run: that needs
-# an arm64 machine. Exit status 77: no compiler can be had. Where rustup has the target, its compiler is used; else Debian's, in a root that is made once.
+# an arm64 machine. Where rustup has the target, its compiler is used; else Debian's, in a root that is made once. Exit
+# status 77: neither can be had.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
