@@ -9,6 +9,8 @@ mod draft;
 mod errno;
 mod exposure;
 mod files;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod host_check;
 mod interpreter;
 mod limits;

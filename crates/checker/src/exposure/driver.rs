@@ -8,7 +8,10 @@ use crate::files::{below, names_in};
 
 /// Version of the loaded NVIDIA kernel driver.
 pub(super) fn nvidia_driver(root: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(below(root, "/proc/driver/nvidia/version")).ok()?;
+    version_in(&std::fs::read_to_string(below(root, "/proc/driver/nvidia/version")).ok()?)
+}
+
+pub(crate) fn version_in(text: &str) -> Option<String> {
     let line = text.lines().find(|line| line.starts_with("NVRM version:"))?;
     line.split_ascii_whitespace().find(|word| is_version(word)).map(str::to_owned)
 }

@@ -50,7 +50,7 @@ const HEADER: usize = 48;
 const ENTRY: usize = 24;
 
 /// The paths in a cache, in its order. Offsets count from the header, which an older format may precede.
-pub(super) fn cached(bytes: &[u8]) -> Vec<&str> {
+pub(crate) fn cached(bytes: &[u8]) -> Vec<&str> {
     let Some(start) = bytes.windows(MAGIC.len()).position(|window| window == MAGIC) else {
         return Vec::new();
     };

@@ -11,6 +11,11 @@ mod memory;
 mod nodes;
 mod variables;
 
+#[cfg(fuzzing)]
+pub(crate) use driver::version_in;
+#[cfg(fuzzing)]
+pub(crate) use loader::cached;
+
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;

@@ -12,6 +12,8 @@ mod tree;
 pub(crate) use child::{Job, StartError};
 pub(crate) use pump::{End, Ended, Listener};
 pub(crate) use signals::Supervisor;
+#[cfg(fuzzing)]
+pub(crate) use tree::read_place;
 
 /// The name of a signal, such as `SIGSEGV`.
 pub(crate) fn signal_name(number: i32) -> String {

@@ -9,7 +9,7 @@ const MAX_REPORT: usize = 64 * 1024;
 
 /// Why a report descriptor's content is no report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Garbled {
+pub(crate) enum Garbled {
     #[error("the worker's report is longer than {MAX_REPORT} bytes")]
     TooLong,
     #[error("the worker's report has a line that is no message")]
@@ -18,14 +18,14 @@ pub(super) enum Garbled {
 
 /// Cuts a stream into messages, and holds no more than one report may have.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     pending: Vec<u8>,
     total: usize,
 }
 
 impl Reader {
     /// The messages that are whole by now, up to the first fault.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> (Vec<Message>, Option<Garbled>) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> (Vec<Message>, Option<Garbled>) {
         self.total = self.total.saturating_add(bytes.len());
         if self.total > MAX_REPORT {
             self.pending.clear();

@@ -16,6 +16,8 @@ use gpusweep_report::{Cause, Check, Code, Driver, Execution, Outcome, Probe, Pyt
 
 use judge::Judged;
 pub(crate) use judge::{Asked, stopped};
+#[cfg(fuzzing)]
+pub(crate) use message::Reader;
 pub(crate) use progress::{DRIVER, LIBTORCH, PYTHON, Route};
 use session::{Allowance, Session};
 
