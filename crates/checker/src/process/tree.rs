@@ -68,7 +68,7 @@ impl Hunt {
         for entry in std::fs::read_dir("/proc").ok()?.flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
-            let Some(pid) = name.parse().ok().and_then(Pid::from_raw) else { continue };
+            let Some(pid) = number(name).and_then(Pid::from_raw) else { continue };
             let Some(place) = place_of(name) else { continue };
             seen += 1;
             // At once: one that forks and ends is gone a moment later.
@@ -129,6 +129,11 @@ fn place_of(name: &str) -> Option<Place> {
     place_in(&std::fs::read(format!("/proc/{name}/stat")).ok()?)
 }
 
+/// A number of a process or group as /proc writes it; a negative one is none, and is none for `Pid` either.
+fn number(text: &str) -> Option<i32> {
+    text.parse().ok().filter(|number| *number >= 0)
+}
+
 /// For the fuzzer, which has no use for what was read.
 #[cfg(fuzzing)]
 pub(crate) fn read_place(stat: &[u8]) {
@@ -142,7 +147,7 @@ fn place_in(stat: &[u8]) -> Option<Place> {
     let rest = std::str::from_utf8(&stat[end + 1..]).ok()?;
     let mut fields = rest.split_ascii_whitespace();
     let has_ended = matches!(fields.next()?, "Z" | "X");
-    let mut numbers = fields.map_while(|field| field.parse().ok());
+    let mut numbers = fields.map_while(number);
     let mut next = || numbers.next().map(Pid::from_raw);
     Some(Place { parent: next()??, group: next()?, session: next()?, has_ended })
 }
@@ -153,10 +158,10 @@ mod tests {
 
     #[test]
     fn the_place_is_found_behind_any_name() {
-        let number = |pid: Option<Pid>| pid.map_or(0, |pid| pid.as_raw_nonzero().get());
+        let raw = |pid: Option<Pid>| pid.map_or(0, |pid| pid.as_raw_nonzero().get());
         let place = |stat: &[u8]| {
             let place = place_in(stat)?;
-            Some([Some(place.parent), place.group, place.session].map(number))
+            Some([Some(place.parent), place.group, place.session].map(raw))
         };
         assert_eq!(place(b"12 (python) S 7 12 9 0"), Some([7, 12, 9]));
         assert_eq!(place(b"12 (a) R 9 (b) S 7 12 9"), Some([7, 12, 9]));
@@ -164,6 +169,7 @@ mod tests {
         assert!(place_in(b"12 (\xff) Z 1 2 3").unwrap().has_ended);
         assert_eq!(place(b"12 (x) S 1 12 0 0"), Some([1, 12, 0]), "a session from outside");
         assert_eq!(place(b"2 (kthreadd) S 0 0 0"), None, "the kernel's own");
+        assert_eq!(place(b"12 (x) S -1 12 0 0"), None, "found by fuzzing");
         assert_eq!(place(b""), None);
     }
 }
