@@ -5,6 +5,7 @@
 
 mod code;
 mod document;
+mod exposure;
 pub mod frame;
 mod paths;
 mod results;
@@ -15,9 +16,10 @@ mod words;
 
 pub use code::{Code, UnknownCode};
 pub use document::{
-    Cause, Check, Chosen, Device, Driver, Execution, Exposure, FirstError, HostCheck, Library, Node, Outcome,
-    Probe, Pytorch, Report, Request, Runtime, SCHEMA, Stage, Status, VISIBILITY_VARIABLES,
+    Cause, Check, Chosen, Device, Driver, Execution, FirstError, HostCheck, Outcome, Probe, Pytorch, Report,
+    Request, Runtime, SCHEMA, Stage, Status,
 };
+pub use exposure::{Exposure, Library, Node, VISIBILITY_VARIABLES};
 pub use paths::is_shared_interpreter;
 pub use results::{DRIVER_RESULTS, DriverResult, driver_result};
 pub use sanitize::{MESSAGE_LIMIT, is_steering, one_line, one_line_without};
