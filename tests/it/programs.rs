@@ -9,7 +9,7 @@ use object::{Endianness, Object as _, ObjectSymbol as _, elf};
 use crate::engine::docker;
 
 /// Bytes. Both together are sent to every engine, and the checker runs where other tools have no room.
-const MAX_CHECKER: usize = 1_640_000;
+const MAX_CHECKER: usize = 1_500_000;
 const MAX_NATIVE: usize = 400_000;
 
 fn parse(bytes: &[u8]) -> ElfFile64<'_, Endianness> {

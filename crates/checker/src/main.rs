@@ -1,5 +1,8 @@
 //! The checker's entry: options in, exit status out. Everything else is in the library.
 
+#[cfg(all(target_feature = "crt-static", target_env = "gnu"))]
+mod stack;
+
 use std::io::Write as _;
 use std::process::ExitCode;
 
