@@ -14,14 +14,13 @@ use crate::privacy;
 
 const PREFIXES: [&str; 4] = ["libcuda.so.", "libnvidia-ml.so.", "libamdhip64.so.", "libhsa-runtime64.so."];
 
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 10] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
     "/lib/x86_64-linux-gnu",
     "/lib/aarch64-linux-gnu",
     "/usr/lib64",
     "/usr/lib",
-    "/usr/local/cuda/compat",
     "/usr/local/nvidia/lib",
     "/usr/local/nvidia/lib64",
     "/usr/lib/wsl/lib",
@@ -33,8 +32,12 @@ const MAX_LIBRARIES: usize = 64;
 
 pub(super) fn libraries(root: &Path, library_path: Option<&OsStr>) -> Vec<Library> {
     let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|folder| below(root, folder)).collect();
-    let rocm = names_in(&below(root, "/opt")).into_iter().filter(|name| name.starts_with("rocm"));
-    folders.extend(rocm.map(|name| below(root, "/opt").join(name).join("lib")));
+    folders.extend(loader::ldconfig_folders(root));
+    for (folder, name, inside) in [("/usr/local", "cuda", "compat"), ("/opt", "rocm", "lib")] {
+        let folder = below(root, folder);
+        let versions = names_in(&folder).into_iter().filter(|found| found.starts_with(name));
+        folders.extend(versions.map(|version| folder.join(version).join(inside)));
+    }
     let configured = loader::configured_folders(root, library_path);
     let mut files: Vec<PathBuf> = configured.iter().flat_map(|folder| in_folder(folder)).collect();
     files.extend(loader::known_files(root));
@@ -67,6 +70,33 @@ fn library(file: &Path) -> Option<(PathBuf, Library)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_with_a_version_and_those_of_ldconfig_come_last() {
+        let root = tempfile::tempdir().unwrap();
+        let files = [
+            "usr/lib64/libcuda.so.580.159",
+            "srv/drv/libnvidia-ml.so.575.51",
+            "usr/local/cuda-12.4/compat/libcuda.so.550.54",
+            "opt/rocm-6.2.0/lib/libamdhip64.so.6.2",
+        ];
+        for file in files {
+            let file = root.path().join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "").unwrap();
+        }
+        std::fs::create_dir_all(root.path().join("etc")).unwrap();
+        std::fs::write(root.path().join("etc/ld.so.conf"), "/srv/drv\n").unwrap();
+        let found = libraries(root.path(), None);
+        let told: Vec<_> = found.iter().map(|library| (library.name.as_str(), library.compat)).collect();
+        let expected = [
+            ("libcuda.so.580.159", false),
+            ("libnvidia-ml.so.575.51", false),
+            ("libcuda.so.550.54", true),
+            ("libamdhip64.so.6.2", false),
+        ];
+        assert_eq!(told, expected);
+    }
 
     #[test]
     fn each_library_is_listed_once_under_its_versioned_name() {

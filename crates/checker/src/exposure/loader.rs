@@ -10,6 +10,7 @@ use crate::files::{below, names_in};
 
 /// More than any cache or list of folders needs.
 const MAX_FILE: u64 = 8 << 20;
+const MAX_FOLDERS: usize = 64;
 
 /// Folders of LD_LIBRARY_PATH, which come before all others.
 pub(super) fn configured_folders(root: &Path, library_path: Option<&OsStr>) -> Vec<PathBuf> {
@@ -28,13 +29,34 @@ fn musl_files(root: &Path) -> Vec<PathBuf> {
     let etc = below(root, "/etc");
     let lists =
         names_in(&etc).into_iter().filter(|name| name.starts_with("ld-musl-") && name.ends_with(".path"));
-    let text: String =
-        lists.map(|name| String::from_utf8_lossy(&read(&etc.join(name))).into_owned() + "\n").collect();
-    let folders = text.split([':', '\n']).filter(|folder| folder.starts_with('/'));
+    let folders = folders_in(root, lists.map(|name| etc.join(name)), &[':', '\n']);
     folders
-        .map(|folder| below(root, folder))
+        .into_iter()
         .flat_map(|folder| names_in(&folder).into_iter().map(move |name| folder.join(name)))
         .collect()
+}
+
+/// Folders that `ldconfig` would take into its cache. The loader does not look there by itself: what lies in one of them
+/// and not in the cache is there, and not found.
+pub(super) fn ldconfig_folders(root: &Path) -> Vec<PathBuf> {
+    let etc = below(root, "/etc");
+    let more = etc.join("ld.so.conf.d");
+    let parts =
+        names_in(&more).into_iter().filter(|name| name.ends_with(".conf")).map(|name| more.join(name));
+    folders_in(root, std::iter::once(etc.join("ld.so.conf")).chain(parts), &[':', ',', ' ', '\t', '\n'])
+}
+
+fn folders_in(root: &Path, files: impl Iterator<Item = PathBuf>, between: &[char]) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for file in files {
+        let bytes = read(&file);
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+        let named = lines.flat_map(|line| line.split(between)).filter(|folder| folder.starts_with('/'));
+        folders.extend(named.take(MAX_FOLDERS).map(|folder| below(root, folder)));
+    }
+    folders.truncate(MAX_FOLDERS);
+    folders
 }
 
 fn read(path: &Path) -> Vec<u8> {
@@ -127,6 +149,19 @@ mod tests {
             }
             prop_assert!(cached(&bytes).iter().all(|path| path.starts_with('/')));
         }
+    }
+
+    #[test]
+    fn the_folders_of_ldconfig_are_read_without_its_comments() {
+        let root = tempfile::tempdir().unwrap();
+        let parts = root.path().join("etc/ld.so.conf.d");
+        std::fs::create_dir_all(&parts).unwrap();
+        std::fs::write(root.path().join("etc/ld.so.conf"), "include ld.so.conf.d/*.conf\n/a,/b\n").unwrap();
+        std::fs::write(parts.join("x.conf"), "# not /c\n/d # nor /e\nf\n").unwrap();
+        std::fs::write(parts.join("x.conf.old"), "/g\n").unwrap();
+        assert_eq!(ldconfig_folders(root.path()), ["a", "b", "d"].map(|name| root.path().join(name)));
+        std::fs::write(parts.join("x.conf"), "/d\n".repeat(MAX_FOLDERS * 2)).unwrap();
+        assert_eq!(ldconfig_folders(root.path()).len(), MAX_FOLDERS);
     }
 
     #[test]
