@@ -268,6 +268,13 @@ impl Image {
         image
     }
 
+    /// An image with one file of this machine and nothing else.
+    pub(crate) fn with_only(name: &str, file: &Path, place: &str) -> Self {
+        let context = tempfile::tempdir().unwrap();
+        std::fs::copy(file, context.path().join("file")).unwrap();
+        Self::build(name, &format!("FROM scratch\nCOPY file {place}\n"), context)
+    }
+
     fn build(name: &str, recipe: &str, context: TempDir) -> Self {
         let reference = format!("localhost/gpusweep-test/{name}:{}", std::process::id());
         std::fs::write(context.path().join("Dockerfile"), recipe).unwrap();

@@ -3,6 +3,7 @@
 mod cli;
 mod driver;
 mod engine;
+mod everywhere;
 mod exposure;
 mod faults;
 mod hostile;

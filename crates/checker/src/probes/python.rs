@@ -43,7 +43,8 @@ fn script(device: &str, report_fd: i32) -> String {
 }
 
 /// An interpreter that cannot run is the same as no torch: there is nothing to import it with. A machine that has no
-/// room for another process says nothing of either.
+/// room for another process says nothing of either, nor does a filter of system calls that forbids one (EPERM, ENOSYS; a
+/// file that may not be executed is EACCES).
 fn start_fault(error: &std::io::Error, path: &Path) -> (Code, Fault) {
     let name = privacy::file_name(path).unwrap_or_else(|| "python".to_owned());
     let errno = errno::of(error);
@@ -53,7 +54,7 @@ fn start_fault(error: &std::io::Error, path: &Path) -> (Code, Fault) {
             let message = format!("{name}, or the loader that it needs, does not exist");
             (Code::TorchMissing, Fault::new("NotFound", message))
         }
-        "EAGAIN" | "ENOMEM" | "EMFILE" | "ENFILE" | "EINTR" => {
+        "EAGAIN" | "ENOMEM" | "EMFILE" | "ENFILE" | "EINTR" | "EPERM" | "ENOSYS" => {
             (Code::WorkerFailed, Fault::new(&errno, format!("{name} cannot be started: {errno}")))
         }
         _ => (Code::TorchMissing, Fault::new(&errno, format!("{name} cannot be executed: {errno}"))),
@@ -65,9 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_machine_is_not_blamed_on_the_image() {
+    fn a_full_machine_or_a_strict_one_is_not_blamed_on_the_image() {
         let code = |errno: rustix::io::Errno| start_fault(&errno.into(), Path::new("/x/python")).0;
-        assert_eq!(code(rustix::io::Errno::AGAIN), Code::WorkerFailed);
+        for errno in [rustix::io::Errno::AGAIN, rustix::io::Errno::PERM, rustix::io::Errno::NOSYS] {
+            assert_eq!(code(errno), Code::WorkerFailed);
+        }
+        assert_eq!(code(rustix::io::Errno::ACCESS), Code::TorchMissing);
         assert_eq!(code(rustix::io::Errno::NOEXEC), Code::TorchMissing);
         assert_eq!(code(rustix::io::Errno::NOENT), Code::TorchMissing);
     }
