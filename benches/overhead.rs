@@ -1,8 +1,9 @@
 //! What the checker costs: the same computation run by the image's Python directly and through the checker, in turns,
-//! in one container; and the most memory that the checker itself had.
+//! in one container; the most memory that the checker itself had; and, in an image without Python, its time from start to
+//! report beside a static program that does nothing.
 //!
-//! `cargo bench --bench overhead [-- ROUNDS]`; needs an engine, and the image that `images/build.sh torch-cpu` makes.
-//! Prints medians and a ratio; it asserts nothing of time.
+//! `cargo bench --bench overhead [-- ROUNDS]`; needs an engine, the images that `images/build.sh torch-cpu bare` makes, and
+//! busybox-static. Prints medians and ratios; it asserts nothing of time, which other work on the machine changes.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +12,12 @@ use std::time::{Duration, Instant};
 use gpusweep::backend::checker;
 
 const IMAGE: &str = "localhost/gpusweep/torch-cpu:1";
+const BARE: &str = "localhost/gpusweep/bare:1";
 const ROUNDS: usize = 15;
+
+/// What the checker may cost, of the wall time of the bare computation and in memory of its own.
+const MAX_OVERHEAD_PERCENT: f64 = 2.0;
+const MAX_MEMORY_KIB: u64 = 10_000_000 / 1024;
 
 /// The computation of DIAGNOSTIC stage 3 as a person would type it.
 const DIRECT: &str = "
@@ -29,23 +35,33 @@ fn main() {
     let rounds = std::env::args().find_map(|argument| argument.parse().ok()).unwrap_or(ROUNDS);
     let work = tempfile::tempdir().expect("a temporary folder");
     let checker = checker::install(work.path()).expect("the checker can be written");
-    let container = Container::start(&checker);
-    let (mut direct, mut checked, mut memory_kib) = (Vec::new(), Vec::new(), 0);
-    // One of each first, to warm the page cache for both.
-    for round in 0..=rounds {
-        let (python, _) = container.time(&["python3", "-c", DIRECT]);
-        let (check, kib) = container.time(&["/checker", "--device", "cpu"]);
-        if round > 0 {
-            direct.push(python);
-            checked.push(check);
-        }
-        memory_kib = memory_kib.max(kib);
-    }
-    let (direct, checked) = (median(&mut direct), median(&mut checked));
+    beside_python(&checker, rounds);
+    without_python(&checker, rounds);
+}
+
+fn beside_python(checker: &Path, rounds: usize) {
+    let container = Container::start(IMAGE, &[(checker, "/checker")], &["sleep", "infinity"]);
+    let (direct, checked, memory_kib) =
+        container.in_turns(rounds, (&["python3", "-c", DIRECT], 0), (&["/checker", "--device", "cpu"], 0));
+    let overhead = 100.0 * (checked.as_secs_f64() / direct.as_secs_f64() - 1.0);
     println!("python directly:     {direct:.3?} (median of {rounds})");
     println!("through the checker: {checked:.3?}");
-    println!("checker / directly:  {:.3}", checked.as_secs_f64() / direct.as_secs_f64());
+    println!("overhead:            {overhead:.1} % (at most {MAX_OVERHEAD_PERCENT} is wanted)");
     println!("checker's own peak memory: {memory_kib} KiB");
+    assert!(memory_kib > 0, "no checker was seen");
+    assert!(memory_kib <= MAX_MEMORY_KIB, "at most {MAX_MEMORY_KIB} KiB are wanted");
+}
+
+/// The engine's way to start a program is in both, so the difference is the checker's.
+fn without_python(checker: &Path, rounds: usize) {
+    let mounts = [(checker, "/checker"), (Path::new("/bin/busybox"), "/busybox")];
+    let container = Container::start(BARE, &mounts, &["/busybox", "sleep", "infinity"]);
+    let missing = i32::from(gpusweep_report::Code::TorchMissing.exit_code());
+    let (nothing, checked, _) =
+        container.in_turns(rounds, (&["/busybox", "true"], 0), (&["/checker"], missing));
+    println!("without Python, a program that does nothing: {nothing:.3?} (median of {rounds})");
+    println!("without Python, checker start to report:     {checked:.3?}");
+    println!("checker / nothing: {:.3}", checked.as_secs_f64() / nothing.as_secs_f64());
 }
 
 fn median(times: &mut [Duration]) -> Duration {
@@ -56,29 +72,52 @@ fn median(times: &mut [Duration]) -> Duration {
 /// A container that waits, for both to run in.
 struct Container(String);
 
+/// A command, and the exit status that it must have.
+type Expected<'a> = (&'a [&'a str], i32);
+
 impl Container {
-    fn start(checker: &Path) -> Self {
-        let mount = format!("{}:/checker:ro", checker.display());
+    fn start(image: &str, mounts: &[(&Path, &str)], command: &[&str]) -> Self {
+        let mounts = mounts.iter().map(|(file, place)| format!("--volume={}:{place}:ro", file.display()));
         let output = Command::new("docker")
-            .args(["run", "--detach", "--network", "none", "--volume", &mount, IMAGE, "sleep", "infinity"])
+            .args(["run", "--detach", "--network", "none"])
+            .args(mounts)
+            .arg(image)
+            .args(command)
             .output()
             .expect("docker starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Self(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
+    /// Medians of both, and the most memory that a checker had.
+    fn in_turns(&self, rounds: usize, one: Expected<'_>, other: Expected<'_>) -> (Duration, Duration, u64) {
+        let (mut first, mut second, mut memory_kib) = (Vec::new(), Vec::new(), 0);
+        // One of each first, to warm the page cache for both.
+        for round in 0..=rounds {
+            let (one, _) = self.time(one);
+            let (other, kib) = self.time(other);
+            if round > 0 {
+                first.push(one);
+                second.push(other);
+            }
+            memory_kib = memory_kib.max(kib);
+        }
+        (median(&mut first), median(&mut second), memory_kib)
+    }
+
     /// Wall time of a command, and the peak memory of a checker among its processes, in KiB.
-    fn time(&self, command: &[&str]) -> (Duration, u64) {
+    fn time(&self, (command, status): Expected<'_>) -> (Duration, u64) {
         let began = Instant::now();
         let mut child = Command::new("docker")
             .arg("exec")
             .arg(&self.0)
             .args(command)
             .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .spawn()
             .expect("docker starts");
         let kib = watch(&mut child);
-        assert!(child.wait().expect("docker ends").success(), "{command:?}");
+        assert_eq!(child.wait().expect("docker ends").code(), Some(status), "{command:?}");
         (began.elapsed(), kib)
     }
 }

@@ -5,32 +5,33 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::LazyLock;
 
 use gpusweep::backend::checker;
 use gpusweep_report::{Chosen, Code, DRIVER_RESULTS, Probe, Report, Stage};
 
-/// Both programs and the double, once for all tests of this process.
+/// Both programs and the double. Made for each run: a static would never be dropped, and its folder would stay.
 struct Bench {
     folder: tempfile::TempDir,
     checker: PathBuf,
 }
 
-static BENCH: LazyLock<Bench> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/native/tests/doubles/libcuda.c");
-    let library = folder.path().join("libcuda.so.1");
-    let built =
-        Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status().unwrap();
-    assert!(built.success());
-    let checker = checker::install(folder.path()).unwrap();
-    Bench { folder, checker }
-});
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/native/tests/doubles/libcuda.c");
+        let library = folder.path().join("libcuda.so.1");
+        let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
+        assert!(built.unwrap().success());
+        let checker = checker::install(folder.path()).unwrap();
+        Self { folder, checker }
+    }
+}
 
 /// Runs the checker with the double on the loader's path and no interpreter in reach.
 fn check(variables: &[(&str, &str)], arguments: &[&str]) -> Report {
-    let mut command = Command::new(&BENCH.checker);
-    command.env_clear().env("LD_LIBRARY_PATH", BENCH.folder.path()).args(arguments);
+    let bench = Bench::new();
+    let mut command = Command::new(&bench.checker);
+    command.env_clear().env("LD_LIBRARY_PATH", bench.folder.path()).args(arguments);
     let output = command.envs(variables.iter().copied()).output().unwrap();
     let report = Report::parse(String::from_utf8(output.stdout).unwrap().trim_end()).unwrap();
     assert_eq!(output.status.code(), Some(i32::from(report.exit_code)));

@@ -5,15 +5,14 @@
 //! shows. The engine, its device control group, users and groups are real.
 
 use std::process::Command;
-use std::sync::LazyLock;
 
 use gpusweep::backend::checker;
 use gpusweep_report::{Exposure, Report};
 
 const IMAGE: &str = "localhost/gpusweep/python:1";
 
-/// Both programs, and a folder of nodes.
-static WORK: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+/// A folder of nodes. Made for each run: a static would never be dropped, and its folder would stay.
+fn nodes() -> tempfile::TempDir {
     let work = tempfile::tempdir().unwrap();
     for (name, major, minor, mode) in [("dead", "511", "0", "660"), ("live", "1", "3", "666")] {
         let node = work.path().join(name);
@@ -26,7 +25,7 @@ static WORK: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
         std::fs::write(folder.join("gpu_id"), id).unwrap();
     }
     work
-});
+}
 
 fn run(command: &mut Command) {
     assert!(command.status().unwrap().success(), "{command:?}");
@@ -34,10 +33,11 @@ fn run(command: &mut Command) {
 
 /// Runs the checker in a container with these flags.
 pub(crate) fn report(flags: &str, image: &str) -> Report {
-    let programs = checker::install(WORK.path()).unwrap();
+    let work = nodes();
+    let programs = checker::install(work.path()).unwrap();
     let mount = format!("{}:/programs:ro", programs.parent().unwrap().display());
-    let work = WORK.path().display().to_string();
-    let flags: Vec<String> = flags.split_whitespace().map(|flag| flag.replace("WORK", &work)).collect();
+    let folder = work.path().display().to_string();
+    let flags: Vec<String> = flags.split_whitespace().map(|flag| flag.replace("WORK", &folder)).collect();
     let output = Command::new("docker")
         .args([
             "run",
