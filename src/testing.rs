@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gpusweep_report::{
-    Check, Code as CheckCode, Execution, FirstError, Outcome, Probe, Report, Request, Stage, Status,
+    Check, Code as CheckCode, Execution, Exposure, FirstError, Outcome, Probe, Report, Request, Stage, Status,
 };
 use jiff::Timestamp;
 
@@ -95,7 +95,7 @@ pub(crate) fn report(code: CheckCode) -> Report {
             gradient_verified: true,
             loss: Some(196.0),
         }),
-        exposure: None,
+        exposure: (device != "cpu").then(Exposure::default),
         host_check: None,
         checks: vec![Check { name: Stage::Import, outcome: Outcome::Passed, elapsed_ms: 3 }],
         first_error: (!passed).then(|| FirstError {

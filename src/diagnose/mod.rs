@@ -8,6 +8,7 @@ mod clean;
 mod controller;
 mod diagnosis;
 mod first_error;
+mod isolation;
 #[cfg(test)]
 mod tests;
 
@@ -41,11 +42,17 @@ pub struct Finding {
 pub enum Family {
     /// What the controller itself can see: statuses, facts, kills.
     Controller,
+    /// Whether a cell had exactly the GPUs that it was given.
+    Isolation,
 }
 
 /// Every rule, those that cast doubt on the report itself first.
 pub const RULES: &[CauseRule] = &[
+    isolation::GPU_LEAK,
     controller::EXIT_CODE_MISMATCH,
+    isolation::REQUEST_DROPPED,
+    isolation::PINNED_GPU_ABSENT,
+    isolation::ISOLATION_UNPROVEN,
     controller::OUT_OF_MEMORY_KILL,
     controller::FACT_MISMATCH,
     controller::FACTS_UNCHECKED,

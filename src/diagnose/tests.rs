@@ -1,9 +1,10 @@
 //! A fixture per rule, and what is said where no rule speaks.
 
-use gpusweep_report::{Cause, Code as CheckCode};
+use gpusweep_report::{Cause, Code as CheckCode, Report};
+use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Applied, CellCode, Code, Fact, FactValue, FaultKind, KillReason, Phase};
+use crate::model::{Applied, CellCode, Code, Fact, FactValue, FaultKind, Grant, KillReason, Phase};
 use crate::testing::{cell, fault, observed, parts, report, reported};
 
 fn expecting(code: impl Into<Code>) -> Cell {
@@ -23,13 +24,38 @@ fn exits(code: CheckCode, status: i64) -> Observation {
     Observation::Reported { report, exit: status, applied: Applied::default(), oom_killed: false }
 }
 
+fn granted(grants: Vec<Grant>, code: CheckCode) -> Cell {
+    let mut parts = parts("torch", "it", &[code.into()]);
+    parts.visibility.grants = grants;
+    Cell::new(parts)
+}
+
+fn applied(report: Report, settings: &Value) -> Observation {
+    let applied = Applied { digest: None, settings: settings.as_object().cloned().unwrap_or_default() };
+    let exit = i64::from(report.exit_code);
+    Observation::Reported { report: Box::new(report), exit, applied, oom_killed: false }
+}
+
 /// One cell and observation for each rule.
 fn fixtures() -> Vec<(&'static str, Cell, Observation)> {
     let passed = CheckCode::GpuCheckPassed;
     let killed =
         Observation::Killed { reason: KillReason::OutOfMemory, exit: 137, applied: Applied::default() };
+    let unavailable = CheckCode::GpuUnavailable;
+    let none = || cell("torch", "none", unavailable);
+    let blind = Report { exposure: None, ..report(unavailable) };
+    let device0 = Grant::DeviceRequest {
+        driver: String::new(),
+        count: 0,
+        ids: vec!["0".into()],
+        capabilities: Vec::new(),
+    };
     vec![
+        ("gpu-leak", none(), reported(passed)),
         ("exit-code-mismatch", expecting(passed), exits(passed, 137)),
+        ("request-dropped", expecting(passed), applied(report(unavailable), &json!({ "runtime": "runc" }))),
+        ("pinned-gpu-absent", granted(vec![device0], unavailable), reported(unavailable)),
+        ("isolation-unproven", none(), observed(blind)),
         ("out-of-memory-kill", expecting(passed), killed),
         ("fact-mismatch", with_facts(passed, &[("checker_version", "2.*")]), reported(passed)),
         (

@@ -5,6 +5,9 @@
 
 mod error;
 mod fold;
+mod isolation;
+mod nodes;
+mod parting;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -12,6 +15,8 @@ mod verdict;
 
 pub use error::LedgerError;
 pub use fold::{Ledger, RunState};
+pub use isolation::{Breach, breach};
+pub use parting::{Layer, Parting, partings};
 pub use record::{Attempt, CellState, Record};
 pub use verdict::{
     ExitMismatch, FactMismatch, Verdict, code, container_exit, exit_mismatch, fact_mismatches, verdict,

@@ -6,6 +6,8 @@ use gpusweep_report::{Code as CheckCode, FirstError, Report};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::isolation::breach;
+use super::parting::{Layer, partings};
 use crate::model::{Cell, CellCode, Code, FaultKind, Observation};
 
 /// What is thought of one row.
@@ -129,7 +131,10 @@ pub fn verdict(cell: &Cell, observation: &Observation) -> Verdict {
         return Verdict::NotRun;
     }
     if cell.expect.codes.contains(&code(observation)) {
-        let holds = fact_mismatches(cell, observation).is_empty() && exit_mismatch(observation).is_none();
+        let holds = fact_mismatches(cell, observation).is_empty()
+            && exit_mismatch(observation).is_none()
+            && breach(cell, observation).is_none()
+            && !exposure_dropped(cell, observation);
         return if holds { Verdict::Expected } else { Verdict::Unexpected };
     }
     if ran(observation) { Verdict::Unexpected } else { Verdict::Blocked }
@@ -189,7 +194,13 @@ pub const fn container_exit(observation: &Observation) -> Option<i64> {
     }
 }
 
-fn report(observation: &Observation) -> Option<&Report> {
+/// Whether the engine left out something that decides on GPUs: the cell then tested another exposure than its own.
+fn exposure_dropped(cell: &Cell, observation: &Observation) -> bool {
+    partings(cell, observation).iter().any(|parting| parting.exposure && parting.layer == Layer::Engine)
+}
+
+/// The report, where there is one.
+pub(super) fn report(observation: &Observation) -> Option<&Report> {
     match observation {
         Observation::Reported { report, .. } => Some(report),
         Observation::Garbled { .. }

@@ -8,7 +8,7 @@ use std::hash::Hash;
 use gpusweep_report::Cause;
 
 use crate::diagnose::FirstErrorRow;
-use crate::ledger::Verdict;
+use crate::ledger::{Parting, Verdict};
 use crate::model::Code;
 use crate::summary::{Summary, SummaryCell};
 
@@ -27,6 +27,7 @@ struct Alike<'a> {
     first_error: Option<&'a FirstErrorRow>,
     cause: Option<(&'a str, &'a str)>,
     next_action: Option<&'a str>,
+    parted: &'a [Parting],
 }
 
 impl<'a> Alike<'a> {
@@ -39,17 +40,19 @@ impl<'a> Alike<'a> {
             first_error: cell.first_error.as_ref(),
             cause: cell.cause.as_ref().map(told),
             next_action: cell.next_action.as_deref(),
+            parted: &cell.parted,
         }
     }
 }
 
-/// Groups of rows that are not green: unexpected ones first, then blocked, then not run.
+/// Groups of rows that are not green: leaks first, then what else is unexpected, blocked, not run.
 pub(super) fn failures(summary: &Summary) -> Vec<Failure<'_>> {
     let verdicts = [Verdict::Unexpected, Verdict::Blocked, Verdict::NotRun];
     let of_verdict =
         |verdict| summary.cells.iter().filter(move |cell: &&SummaryCell| cell.verdict == verdict);
-    let failing = verdicts.into_iter().flat_map(of_verdict);
-    grouped(failing, Alike::of).into_iter().map(|cells| Failure { cells }).collect()
+    let mut failing: Vec<&SummaryCell> = verdicts.into_iter().flat_map(of_verdict).collect();
+    failing.sort_by_key(|cell| cell.leak.is_none());
+    grouped(failing.into_iter(), Alike::of).into_iter().map(|cells| Failure { cells }).collect()
 }
 
 /// Pruned rows by their reason.

@@ -106,7 +106,7 @@ fn label(axes: &[Axis], header: &Header, between: &str) -> String {
 }
 
 fn cell_text(view: &CellView) -> String {
-    let mut verdict = view.verdict.shouted().to_owned();
+    let mut verdict = if view.leak { "LEAK" } else { view.verdict.shouted() }.to_owned();
     if view.flaky {
         verdict.push_str(" (flaky)");
     }

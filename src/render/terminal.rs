@@ -7,7 +7,7 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 use super::groups::{self, Failure};
 use super::matrix;
 use super::{Render, View};
-use crate::ledger::{RunState, Verdict};
+use crate::ledger::{Layer, RunState, Verdict};
 use crate::summary::{Summary, SummaryCell, visible};
 use crate::table::Table;
 
@@ -25,6 +25,7 @@ impl Render for Terminal {
         let width = usize::from(view.style.width.unwrap_or(WIDEST).clamp(NARROWEST, WIDEST));
         let mut out = io::BufWriter::new(out);
         let mut page = Page { out: &mut out, width, color: view.style.color };
+        page.leaks(view.summary)?;
         let table = Table::build(view.summary, view.layout);
         for grid in matrix::tables(&table, width, view.style) {
             writeln!(page.out, "{grid}\n")?;
@@ -43,6 +44,26 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
+    /// Above everything else: who relies on isolation must not have to look for it.
+    fn leaks(&mut self, summary: &Summary) -> io::Result<()> {
+        let leaking: Vec<&SummaryCell> = summary.cells.iter().filter(|cell| cell.leak.is_some()).collect();
+        if leaking.is_empty() {
+            return Ok(());
+        }
+        let (count, s) = (leaking.len(), if leaking.len() == 1 { "" } else { "s" });
+        let title = format!("LEAK: {count} cell{s} saw more of a GPU than was given");
+        let title = self.colored(Verdict::Unexpected, &title);
+        writeln!(self.out, "{title}")?;
+        for cell in leaking.iter().take(NAMED) {
+            let what = cell.leak.as_deref().unwrap_or_default();
+            self.wrapped("  ", "    ", &format!("{}: {what}", cell.coordinates()))?;
+        }
+        if let more @ 1.. = leaking.len().saturating_sub(NAMED) {
+            self.wrapped("  ", "    ", &format!("and {more} more, listed in summary.json"))?;
+        }
+        writeln!(self.out)
+    }
+
     fn failures(&mut self, failures: &[Failure<'_>]) -> io::Result<()> {
         if failures.is_empty() {
             return Ok(());
@@ -60,6 +81,14 @@ impl Page<'_> {
         if let Some(error) = &cell.first_error {
             let place = error.stage.as_ref().map(|stage| format!(" (at {stage})")).unwrap_or_default();
             self.field("error:", &format!("{}: {}{place}", error.kind, error.message))?;
+        }
+        for parting in &cell.parted {
+            let (requested, found) = (&parting.requested, &parting.found);
+            let where_ = match parting.layer {
+                Layer::Engine => "the engine set",
+                Layer::Container => "the checker saw",
+            };
+            self.field("lost:", &format!("`{requested}` was asked for, {where_} {found}"))?;
         }
         if let Some(cause) = &cell.cause {
             self.field("cause:", &format!("{} [{}]", cause.summary, cause.id))?;
@@ -181,7 +210,10 @@ fn counted(summary: &Summary, verdict: Verdict) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::{FORMATS, Style, format};
+    use gpusweep_report::Code as CheckCode;
+
     use super::*;
+    use crate::model::Observation;
     use crate::table::Layout;
     use crate::testing;
 
@@ -207,6 +239,21 @@ mod tests {
     fn a_mixed_run_in_colour() {
         insta::assert_snapshot!(rendered(&testing::mixed().summary(), true, 80).replace('\u{1b}', "ESC"));
         insta::assert_snapshot!(rendered(&testing::mixed().summary(), true, 200).replace('\u{1b}', "ESC"));
+    }
+
+    #[test]
+    fn a_leak_stands_above_everything_and_is_red_though_its_code_is_the_expected_one() {
+        let leaking = testing::cell("torch-cuda", "none", CheckCode::GpuCheckPassed);
+        let dropped = testing::cell("torch-cuda", "nvidia-all", CheckCode::GpuUnavailable);
+        let ids = [leaking.id().clone(), dropped.id().clone()];
+        let mut story = testing::Story::of(testing::plan([dropped, leaking]));
+        let mut without = testing::reported(CheckCode::GpuUnavailable);
+        if let Observation::Reported { applied, .. } = &mut without {
+            applied.settings.insert("runtime".into(), "runc".into());
+        }
+        story.begin().attempt(&ids[0], testing::reported(CheckCode::GpuCheckPassed));
+        story.attempt(&ids[1], without).end(false);
+        insta::assert_snapshot!(rendered(&story.summary(), false, 80));
     }
 
     #[test]

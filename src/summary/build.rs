@@ -12,7 +12,7 @@ use super::document::{Counts, SCHEMA, Summary, SummaryCell};
 use super::observed::observed;
 use super::requested::requested;
 use crate::diagnose::{self, Diagnosis};
-use crate::ledger::{self, Ledger, Record, RunState, Verdict};
+use crate::ledger::{self, Breach, Ledger, Parting, Record, RunState, Verdict};
 use crate::model::{Applied, Cell, CellId, FactValue, Observation};
 use crate::plan::{Plan, PlannedCell};
 
@@ -87,6 +87,8 @@ fn blank(cell: &Cell, command: Option<String>) -> SummaryCell {
         requested: requested(cell),
         applied: Map::new(),
         observed: Map::new(),
+        parted: Vec::new(),
+        leak: None,
         command,
     }
 }
@@ -120,6 +122,11 @@ fn with_observation(
         duration_ms: Some(duration_ms),
         digest: applied.and_then(|applied| applied.digest.as_deref()).map(clean::digest),
         applied: applied.map(|applied| clean::object(&applied.settings)).unwrap_or_default(),
+        parted: ledger::partings(cell, observation).into_iter().map(clean_parting).collect(),
+        leak: match ledger::breach(cell, observation) {
+            Some(Breach::Leak(what)) => Some(diagnose::clean(&what)),
+            Some(Breach::Absent(_) | Breach::Unproven(_)) | None => None,
+        },
         observed: match observation {
             Observation::Reported { report, .. } => observed(report),
             Observation::Garbled { .. }
@@ -149,6 +156,12 @@ fn with_record(row: SummaryCell, record: &Record, state: RunState) -> SummaryCel
         attempts: record.started(),
         ..row
     }
+}
+
+/// What was found in place of a request is the engine's or the container's word.
+fn clean_parting(parting: Parting) -> Parting {
+    let clean = |text: &str| diagnose::clean(text);
+    Parting { requested: clean(&parting.requested), found: clean(&parting.found), ..parting }
 }
 
 /// The checker's cause comes out of the container, so it may say anything.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::diagnose::FirstErrorRow;
-use crate::ledger::{RunState, Verdict};
+use crate::ledger::{Parting, RunState, Verdict};
 use crate::model::{CellId, Code, Stack};
 
 /// The value of [`Summary::schema`].
@@ -117,6 +117,10 @@ pub struct SummaryCell {
     pub applied: Map<String, Value>,
     /// What the checker saw inside.
     pub observed: Map<String, Value>,
+    /// What of the request did not come through, and at which layer it was lost.
+    pub parted: Vec<Parting>,
+    /// What the cell saw of a GPU beyond what it was given, whatever its code; null where that is nothing.
+    pub leak: Option<String>,
     /// A command that reproduces the cell; null where the back end has none.
     pub command: Option<String>,
 }

@@ -55,7 +55,7 @@ fn applied(settings: &Value) -> Applied {
 
 #[test]
 fn a_row_has_every_field() {
-    let settings = json!({ "Runtime": "runc", "DeviceRequests": [{ "Count": -1 }] });
+    let settings = json!({ "runtime": "runc", "device_requests": [{ "Count": -1 }] });
     let row = one(Observation::Reported {
         report: Box::new(with_exposure()),
         exit: 6,

@@ -46,6 +46,8 @@ pub struct CellView {
     pub verdict: Verdict,
     /// Whether it passed only when tried again.
     pub flaky: bool,
+    /// Whether any of the cells saw more of a GPU than it was given.
+    pub leak: bool,
     /// Its index among the summary's cells.
     pub shown: usize,
     /// How many cells fall on this place.
@@ -116,6 +118,7 @@ impl CellView {
             text: text(cell, value),
             verdict: cell.verdict,
             flaky: cell.flaky,
+            leak: cell.leak.is_some(),
             shown,
             cells: 1,
             failing: usize::from(!cell.verdict.green()),
@@ -125,9 +128,9 @@ impl CellView {
     /// The worse of the two, the earlier where they are equally bad.
     fn joined(self, other: Self) -> Self {
         let (cells, failing) = (self.cells + other.cells, self.failing + other.failing);
-        let flaky = self.flaky || other.flaky;
+        let (flaky, leak) = (self.flaky || other.flaky, self.leak || other.leak);
         let worse = if severity(other.verdict) > severity(self.verdict) { other } else { self };
-        Self { cells, failing, flaky, ..worse }
+        Self { cells, failing, flaky, leak, ..worse }
     }
 }
 

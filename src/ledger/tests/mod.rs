@@ -1,4 +1,5 @@
 //! Every rule of judgement, and every transition that is refused.
 
+mod isolation;
 mod transitions;
 mod verdicts;
