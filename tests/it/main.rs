@@ -9,6 +9,7 @@ mod faults;
 mod hostile;
 mod images;
 mod interpreters;
+mod isolation;
 mod leftovers;
 mod libtorch;
 mod matrix;
