@@ -31,6 +31,15 @@ pub enum EventKind {
         name: String,
         /// Number of cells that are to run.
         cells: usize,
+        /// Digest of the programs that go into the containers.
+        checker: String,
+    },
+    /// What earlier attempts at a cell found is about something else than what it stands for now.
+    CellInvalidated {
+        /// Cell.
+        cell: CellId,
+        /// What is another than it was.
+        reason: String,
     },
     /// A cell that cannot apply was left out.
     CellPruned {

@@ -103,7 +103,9 @@ impl Progress {
     /// Shows what just happened. `ledger` must have taken the event in.
     pub fn on_event(&mut self, event: &Event, ledger: &Ledger) {
         match &event.kind {
-            EventKind::RunStarted { .. } | EventKind::CellPruned { .. } => self.refresh(ledger),
+            EventKind::RunStarted { .. }
+            | EventKind::CellPruned { .. }
+            | EventKind::CellInvalidated { .. } => self.refresh(ledger),
             EventKind::AttemptStarted { cell, .. } => self.under_way(cell, Phase::Queued, ledger),
             EventKind::PhaseReached { cell, phase } => self.under_way(cell, *phase, ledger),
             EventKind::AttemptFinished { cell, .. } => self.finished(cell, ledger),

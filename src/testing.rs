@@ -16,7 +16,7 @@ use crate::model::{
     Applied, BackendKind, Cell, CellId, CellParts, Checks, Code, Device, Endpoint, Expectation, Fault,
     FaultKind, Grant, Host, ImageRef, Limits, Observation, Phase, Stack, Variant, Visibility,
 };
-use crate::plan::{Plan, PlannedCell, RunLimits, SCHEMA};
+use crate::plan::{Plan, PlannedCell, RunLimits, SCHEMA, Source};
 use crate::summary::Summary;
 
 /// What a cell is made of, to be changed before it is built.
@@ -69,6 +69,7 @@ pub(crate) fn plan(cells: impl IntoIterator<Item = Cell>) -> Plan {
             stacks: None,
             slots: None,
         }],
+        source: Source::default(),
         limits: RunLimits::default(),
         cells: cells.into_iter().map(planned).collect(),
     }
@@ -144,7 +145,12 @@ impl Story {
 
     pub(crate) fn begin(&mut self) -> &mut Self {
         let cells = self.plan.runnable().count();
-        self.tell(EventKind::RunStarted { run: "run-1".into(), name: self.plan.name.clone(), cells })
+        self.tell(EventKind::RunStarted {
+            run: "run-1".into(),
+            name: self.plan.name.clone(),
+            cells,
+            checker: "c0ffee".into(),
+        })
     }
 
     pub(crate) fn start(&mut self, cell: &CellId) -> &mut Self {

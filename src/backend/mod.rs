@@ -28,6 +28,9 @@ pub trait Backend: Send + Sync {
     /// Runs one attempt to its end. Whatever happens, nothing of it is left on the host afterwards.
     fn attempt<'a>(&'a self, cell: &'a Cell, context: AttemptContext) -> BoxFuture<'a, Attempt>;
 
+    /// Digest of an image as the host has it now; none where there are no images, or it is not there. Nothing is pulled.
+    fn digest<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Option<String>>;
+
     /// Removes what [`Backend::prepare`] and the attempts made for all cells.
     fn finish(&self) -> BoxFuture<'_, Vec<String>>;
 }

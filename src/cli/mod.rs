@@ -2,6 +2,7 @@
 //!
 //! Main function: [`main`]. Standard output is data, standard error is talk.
 
+mod carry;
 mod checker;
 mod clean;
 mod failure;
@@ -9,6 +10,7 @@ mod options;
 mod plan;
 mod record;
 mod report;
+mod resume;
 mod run;
 mod schema;
 mod sweep;
@@ -28,6 +30,7 @@ pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Run(options) => run::run(options, arguments.color),
+        Command::Resume(options) => resume::resume(&options, arguments.color),
         Command::Plan(options) => plan::plan(&options, arguments.color),
         Command::Report(options) => report::report(&options, arguments.color),
         Command::Schema(options) => schema::schema(&options),

@@ -36,6 +36,8 @@ pub(super) enum Color {
 pub(super) enum Command {
     /// Launch every cell of a matrix, collect the reports, and show the tables
     Run(RunOptions),
+    /// Go on with an interrupted sweep: nothing is lost, nothing counted twice
+    Resume(ResumeOptions),
     /// Show every cell that a matrix plans, and launch nothing
     Plan(PlanOptions),
     /// Show a finished or partial run again
@@ -68,6 +70,13 @@ pub(super) struct RunOptions {
     /// Run folder; must not exist [default: runs/UTC-TIME-NAME]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sweep: SweepOptions,
+}
+
+/// How a sweep is carried out.
+#[derive(Args)]
+pub(super) struct SweepOptions {
     /// Cells at a time in all [default: twice the engine's processors on each host]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: Option<u32>,
@@ -80,6 +89,18 @@ pub(super) struct RunOptions {
     /// Try a cell that is not as expected again, up to N times
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) retries: u32,
+}
+
+#[derive(Args)]
+pub(super) struct ResumeOptions {
+    /// Run folder
+    #[arg(value_name = "RUN_DIR")]
+    pub(super) run: PathBuf,
+    /// Go on with this matrix; only cells that it changes run again [default: the run folder's matrix.yaml]
+    #[arg(long, value_name = "MATRIX")]
+    pub(super) matrix: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sweep: SweepOptions,
 }
 
 #[derive(Args)]

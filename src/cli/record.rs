@@ -1,5 +1,7 @@
 //! Takes the events of a run: keeps them, folds them, shows them, and says how to go on.
 
+use std::collections::BTreeMap;
+
 use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, RunFolder};
 use crate::ledger::{Ledger, LedgerError, Verdict};
@@ -14,6 +16,8 @@ pub(super) struct Recorder<'a> {
     pub(super) progress: Progress,
     pub(super) fail_fast: bool,
     pub(super) retries: u32,
+    /// Attempts of an earlier part of the run: they take no tries away.
+    pub(super) earlier: BTreeMap<CellId, usize>,
 }
 
 /// Why a sweep cannot go on.
@@ -47,8 +51,8 @@ impl Sink for Recorder<'_> {
 impl Recorder<'_> {
     fn reaction(&self, event: &Event) -> Reaction {
         match &event.kind {
-            EventKind::AttemptFinished { cell, attempt, .. } if self.failed(cell) => {
-                if *attempt <= self.retries {
+            EventKind::AttemptFinished { cell, .. } if self.failed(cell) => {
+                if self.tries(cell) <= self.retries as usize {
                     Reaction::Retry
                 } else if self.fail_fast {
                     Reaction::Stop
@@ -59,10 +63,17 @@ impl Recorder<'_> {
             EventKind::AttemptFinished { .. }
             | EventKind::RunStarted { .. }
             | EventKind::CellPruned { .. }
+            | EventKind::CellInvalidated { .. }
             | EventKind::AttemptStarted { .. }
             | EventKind::PhaseReached { .. }
             | EventKind::RunFinished { .. } => Reaction::Continue,
         }
+    }
+
+    /// Attempts that came to an end since the run began, or was resumed.
+    fn tries(&self, cell: &CellId) -> usize {
+        let earlier = self.earlier.get(cell).copied().unwrap_or(0);
+        self.ledger.record(cell).map_or(0, |record| record.attempts().len().saturating_sub(earlier))
     }
 
     fn failed(&self, cell: &CellId) -> bool {

@@ -3,152 +3,53 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
 use super::Outcome;
+use super::carry::{self, Part, conclude};
 use super::failure::Failure;
 use super::options::{Color, RunOptions};
-use super::record::{RecordError, Recorder};
-use super::sweep::{Sweep, commands, load};
-use super::terminal::{self, say};
-use crate::backend;
+use super::sweep::{Sweep, load};
+use crate::backend::checker;
+use crate::event::EventKind;
 use crate::exit::Exit;
 use crate::journal::{JournalError, RunFolder};
 use crate::ledger::Ledger;
-use crate::model::{BackendKind, CellCode, Code};
 use crate::plan::Plan;
-use crate::progress::{Progress, Voice};
-use crate::render::{self, View};
-use crate::run::{Backends, End, Options};
-use crate::summary::Summary;
-use crate::table::Layout;
+use crate::run::Start;
 
 /// Plans, launches, collects, and shows.
 pub(super) fn run(options: RunOptions, color: Color) -> Outcome {
     let sweep = load(&options.matrix)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::failed(format!("cannot start the runtime: {error}")))?;
     // Before anything is made: from here on a signal ends the sweep with its rows written down.
-    let signals = {
-        let _inside = runtime.enter();
-        Signals::listen().map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")))?
-    };
+    let (runtime, signals) = carry::listen()?;
     let run = run_id();
     let mut folder = make_folder(options.out.as_deref(), &run, &sweep)?;
     let mut ledger = Ledger::new(&sweep.plan);
-    let end = runtime.block_on(execute(&options, &sweep, run, &mut folder, &mut ledger, signals));
-    // Whatever happened, what is known is written down and shown.
-    let summary = Summary::build(&sweep.plan, &ledger, &commands(&sweep.plan));
-    let layout = Layout::of(&summary);
-    let view = View { summary: &summary, layout: &layout, style: terminal::style(color) };
-    let saved = save(&folder, &view);
-    show(&options.format, &view)?;
-    say(&format!("run folder: {}", folder.path().display()));
-    let end = end?;
-    saved?;
-    end.left.iter().for_each(|left| say(&format!("warning: not removed: {left}; run `gpusweep clean`")));
-    Ok(exit(&sweep.plan, &summary, &end))
+    let backends = carry::open(&sweep.plan, &run);
+    let start = start(&sweep.plan, run);
+    let part = Part { plan: &sweep.plan, folder: &mut folder, ledger: &mut ledger, backends: &backends };
+    let end = runtime.block_on(carry::carry_out(part, &options.sweep, start, signals));
+    conclude(&sweep.plan, &ledger, &folder, &options.sweep.format, color, end)
 }
 
-fn save(folder: &RunFolder, view: &View<'_>) -> Result<(), Failure> {
-    let json = render::format("json").ok_or_else(|| Failure::failed("the registry has no json format"))?;
-    let mut document = Vec::new();
-    json.render.render(view, &mut document)?;
-    folder.document("summary.json", &document).map_err(Failure::from)
-}
-
-fn show(format: &str, view: &View<'_>) -> Result<(), Failure> {
-    let format =
-        render::format(format).ok_or_else(|| Failure::usage(format!("there is no format `{format}`")))?;
-    match format.render.render(view, &mut std::io::stdout().lock()) {
-        // Whoever read the output went away; the run's own outcome still counts.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.map_err(Failure::from),
-    }
-}
-
-async fn execute(
-    options: &RunOptions,
-    sweep: &Sweep,
-    run: String,
-    folder: &mut RunFolder,
-    ledger: &mut Ledger,
-    signals: Signals,
-) -> Result<End, Failure> {
-    let plan = &sweep.plan;
-    let progress = Progress::new(plan, terminal::progress());
-    let cancel = CancellationToken::new();
-    tokio::spawn(signals.stop(cancel.clone(), progress.voice()));
-    let mut recorder =
-        Recorder { folder, ledger, progress, fail_fast: options.fail_fast, retries: options.retries };
-    let backends: Backends =
-        plan.hosts.iter().map(|host| (host.name.clone(), backend::open(host, &run, plan))).collect();
-    let jobs = options.jobs.or(plan.limits.jobs).map(|jobs| jobs as usize);
-    let outcome = crate::run::run(plan, &backends, Options { run, jobs, cancel }, &mut recorder).await;
-    recorder.progress.finish();
-    outcome.map_err(|error| match error {
-        RecordError::Journal(error) => Failure::from(error),
-        RecordError::Ledger(error) => Failure::failed(error),
-    })
-}
-
-/// The signals by which a user ends a sweep.
-struct Signals([Signal; 3]);
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-        let [interrupt, terminate, hangup] = kinds.map(signal);
-        Ok(Self([interrupt?, terminate?, hangup?]))
-    }
-
-    async fn next(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
-
-    /// The first signal stops the sweep cleanly, the second at once.
-    async fn stop(mut self, cancel: CancellationToken, voice: Voice) {
-        self.next().await;
-        cancel.cancel();
-        voice.say("stopping: removing the containers; once more to leave at once");
-        self.next().await;
-        voice.say("left at once; run `gpusweep clean` to remove what is left");
-        std::process::exit(i32::from(Exit::Interrupted.status()));
-    }
-}
-
-fn exit(plan: &Plan, summary: &Summary, end: &End) -> Exit {
-    if end.interrupted {
-        Exit::Interrupted
-    } else if no_engine(plan, summary) {
-        Exit::NoEngine
-    } else if summary.green && end.left.is_empty() {
-        Exit::Green
-    } else {
-        Exit::NotGreen
-    }
-}
-
-/// Whether engines were wanted, and none answered.
-fn no_engine(plan: &Plan, summary: &Summary) -> bool {
-    let engines = plan.hosts.iter().filter(|host| matches!(host.backend, BackendKind::Docker(_)));
-    let names: Vec<&str> = engines.map(|host| host.name.as_str()).collect();
-    let unreachable = Code::Cell(CellCode::EngineUnreachable);
-    let tried = summary.cells.iter().filter(|cell| names.contains(&cell.host.as_str()));
-    let mut codes = tried.filter_map(|cell| cell.code).peekable();
-    codes.peek().is_some() && codes.all(|code| code == unreachable)
+/// A run that begins: everything is still to be done.
+fn start(plan: &Plan, run: String) -> Start {
+    let cells =
+        plan.runnable().map(|cell| (cell.id().clone(), 1)).collect::<std::collections::BTreeMap<_, _>>();
+    let started = EventKind::RunStarted {
+        run,
+        name: plan.name.clone(),
+        cells: cells.len(),
+        checker: checker::digest(),
+    };
+    let pruned = plan.cells.iter().filter_map(|planned| {
+        Some(EventKind::CellPruned { cell: planned.cell.id().clone(), reason: planned.pruned.clone()? })
+    });
+    Start { seq: 0, opening: std::iter::once(started).chain(pruned).collect(), cells }
 }
 
 /// Unique on this machine and nearly so elsewhere: the time, and a number that no two processes share at that time.
-fn run_id() -> String {
+pub(super) fn run_id() -> String {
     let now = Timestamp::now();
     let unique = now.subsec_nanosecond().unsigned_abs().rotate_left(8) ^ std::process::id();
     format!("{}-{:06x}", now.strftime("%Y%m%dt%H%M%Sz"), unique & 0x00ff_ffff)

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
+
 use super::failure::Failure;
 use super::options::MatrixOptions;
 use crate::backend;
 use crate::matrix::{self, MatrixError};
-use crate::model::CellId;
-use crate::plan::{self, Plan};
+use crate::model::{CellId, hex};
+use crate::plan::{self, Expr, Plan, Source};
 
 /// The exact input, and what is to be done.
 pub(super) struct Sweep {
@@ -21,7 +23,13 @@ pub(super) struct Sweep {
 pub(super) fn load(options: &MatrixOptions) -> Result<Sweep, Failure> {
     let source = read(&options.matrix)?;
     let name = options.matrix.display().to_string();
-    let matrix = matrix::parse(&source, &name).map_err(|error| wrong(&error))?;
+    let plan = planned(&source, &name, &options.only, &options.skip)?;
+    Ok(Sweep { source, plan })
+}
+
+/// Plans a matrix that was read.
+pub(super) fn planned(source: &str, name: &str, only: &[Expr], skip: &[Expr]) -> Result<Plan, Failure> {
+    let matrix = matrix::parse(source, name).map_err(|error| wrong(&error))?;
     let whole = plan::plan(&matrix).map_err(Failure::usage)?;
     if whole.cells.is_empty() {
         return Err(Failure::usage(format!(
@@ -29,12 +37,19 @@ pub(super) fn load(options: &MatrixOptions) -> Result<Sweep, Failure> {
         ))
         .hint("remove an entry of `exclude`"));
     }
-    let plan = plan::select(whole, &options.only, &options.skip);
+    let plan = plan::select(whole, only, skip);
     if plan.cells.is_empty() {
         return Err(Failure::usage(format!("no cell of `{name}` is left after --only and --skip"))
             .hint(format!("run `gpusweep plan {name}` to see its cells")));
     }
-    Ok(Sweep { source, plan })
+    let typed = |exprs: &[Expr]| exprs.iter().map(|expr| expr.as_str().to_owned()).collect();
+    let source = Source { sha256: digest(source), only: typed(only), skip: typed(skip) };
+    Ok(Plan { source, ..plan })
+}
+
+/// SHA-256 of a matrix, as [`Source`] has it.
+pub(super) fn digest(matrix: &str) -> String {
+    hex(&Sha256::digest(matrix))
 }
 
 /// The error with the line that it is about, and a mark under the place.
@@ -55,7 +70,7 @@ pub(super) fn commands(plan: &Plan) -> BTreeMap<CellId, String> {
         .collect()
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+pub(super) fn read(path: &Path) -> Result<String, Failure> {
     let text = if path == Path::new("-") {
         let mut text = Vec::new();
         std::io::stdin().read_to_end(&mut text).map(|_| text)

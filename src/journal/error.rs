@@ -8,6 +8,9 @@ pub enum JournalError {
     /// The name is taken.
     #[error("the run folder `{}` already exists", .0.display())]
     Taken(PathBuf),
+    /// Another controller holds it.
+    #[error("a sweep is at work in this run folder: `{}` is locked", .0.display())]
+    InUse(PathBuf),
     /// The path is not a run folder.
     #[error("`{}` is not a run folder: it has no {}", .0.display(), .1)]
     NotARun(PathBuf, &'static str),
@@ -35,12 +38,13 @@ impl JournalError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Taken(_) => Some("give --out the name of a folder that does not exist yet"),
+            Self::InUse(_) => Some("wait for that sweep to end, or stop it with Ctrl-C"),
             Self::NotARun(..) => {
                 Some("give the folder that `gpusweep run` made, such as runs/20260101T000000Z-name")
             }
-            Self::Write(_, error) if error.kind() == std::io::ErrorKind::StorageFull => {
-                Some("free space on that disk; what is in the run folder is intact")
-            }
+            Self::Write(_, error) if error.kind() == std::io::ErrorKind::StorageFull => Some(
+                "free space on that disk, then run `gpusweep resume` on it; what is in the run folder is intact",
+            ),
             Self::Write(..) | Self::Read(..) | Self::Damaged { .. } => None,
         }
     }

@@ -5,8 +5,9 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use super::reader::parse_plan;
 use super::writer::Writer;
-use super::{JOURNAL, JournalError, PLAN};
+use super::{JOURNAL, JournalError, MATRIX, PLAN, Recorded};
 use crate::event::Event;
 use crate::model::CellId;
 use crate::plan::Plan;
@@ -32,12 +33,47 @@ impl RunFolder {
             }
             made => made.map_err(JournalError::write(path))?,
         }
-        write_whole(&path.join("matrix.yaml"), matrix.as_bytes())?;
+        write_whole(&path.join(MATRIX), matrix.as_bytes())?;
         write_json(&path.join(PLAN), plan)?;
         fs::create_dir(path.join("reports")).map_err(JournalError::write(path))?;
         // Raw output may hold anything: for its owner alone.
         DirBuilder::new().mode(0o700).create(path.join("private")).map_err(JournalError::write(path))?;
         Ok(Self { path: path.to_owned(), journal: Writer::create(&path.join(JOURNAL))? })
+    }
+
+    /// Opens the run folder of a controller that is gone, to go on with its sweep.
+    ///
+    /// # Errors
+    /// Where it is none, another controller is at work in it, or a file in it is damaged in more than the journal's last
+    /// line.
+    pub fn resume(path: &Path) -> Result<(Self, Recorded), JournalError> {
+        let plan = parse_plan(path)?;
+        // Its controller may have ended before it came to these.
+        for folder in ["reports", "private"] {
+            let mode = if folder == "private" { 0o700 } else { 0o777 };
+            let made = DirBuilder::new().recursive(true).mode(mode).create(path.join(folder));
+            made.map_err(JournalError::write(path))?;
+        }
+        let (journal, events) = Writer::resume(&path.join(JOURNAL))?;
+        Ok((Self { path: path.to_owned(), journal }, Recorded { plan, events }))
+    }
+
+    /// Puts a changed matrix, and the plan that follows from it, in place of the earlier ones.
+    ///
+    /// # Errors
+    /// Where they cannot be written.
+    pub fn replan(&self, matrix: &str, plan: &Plan) -> Result<(), JournalError> {
+        write_whole(&self.path.join(MATRIX), matrix.as_bytes())?;
+        write_json(&self.path.join(PLAN), plan)
+    }
+
+    /// The matrix that the plan was made of.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn matrix(&self) -> Result<String, JournalError> {
+        let path = self.path.join(MATRIX);
+        fs::read_to_string(&path).map_err(|error| JournalError::Read(path, error))
     }
 
     /// Where it lies.

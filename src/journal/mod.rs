@@ -20,6 +20,9 @@ const JOURNAL: &str = "journal.jsonl";
 /// Name of the plan in the run folder.
 const PLAN: &str = "plan.json";
 
+/// Name of the matrix in the run folder.
+const MATRIX: &str = "matrix.yaml";
+
 /// The journal's first line.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Header {

@@ -29,7 +29,7 @@ impl Recorded {
     }
 }
 
-fn parse_plan(folder: &Path) -> Result<Plan, JournalError> {
+pub(super) fn parse_plan(folder: &Path) -> Result<Plan, JournalError> {
     serde_json::from_slice(&read(folder, PLAN)?).map_err(|error| JournalError::Damaged {
         path: folder.join(PLAN),
         line: error.line(),
@@ -47,11 +47,15 @@ fn read(folder: &Path, name: &'static str) -> Result<Vec<u8>, JournalError> {
     })
 }
 
-fn parse(path: &Path, text: &[u8]) -> Result<Vec<Event>, JournalError> {
+/// The text up to its last end of a line: what comes behind it was torn off.
+pub(super) fn whole_lines(text: &[u8]) -> &[u8] {
+    &text[..text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1)]
+}
+
+pub(super) fn parse(path: &Path, text: &[u8]) -> Result<Vec<Event>, JournalError> {
     let damaged =
         |line: usize, what: String| JournalError::Damaged { path: path.to_owned(), line: line + 1, what };
-    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let mut lines = text[..whole].split_inclusive(|byte| *byte == b'\n').enumerate();
+    let mut lines = whole_lines(text).split_inclusive(|byte| *byte == b'\n').enumerate();
     let Some((_, first)) = lines.next() else { return Ok(Vec::new()) };
     let header: Header = serde_json::from_slice(first).map_err(|error| damaged(0, error.to_string()))?;
     if header.schema != SCHEMA {
@@ -74,20 +78,22 @@ mod tests {
     use super::*;
     use crate::event::EventKind;
     use crate::journal::RunFolder;
-    use crate::plan::RunLimits;
+    use crate::plan::{RunLimits, Source};
 
     fn plan() -> Plan {
         Plan {
             schema: crate::plan::SCHEMA.into(),
             name: "test".into(),
             hosts: Vec::new(),
+            source: Source::default(),
             limits: RunLimits::default(),
             cells: Vec::new(),
         }
     }
 
     fn event(seq: u64, name: &str) -> Event {
-        let kind = EventKind::RunStarted { run: "r".into(), name: name.into(), cells: 3 };
+        let kind =
+            EventKind::RunStarted { run: "r".into(), name: name.into(), cells: 3, checker: "c".into() };
         Event { seq, at: "2026-01-01T00:00:00.123Z".parse().unwrap(), kind }
     }
 

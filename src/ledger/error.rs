@@ -48,6 +48,9 @@ pub enum LedgerError {
     /// A cell was pruned after it was tried.
     #[error("cell `{0}` was tried, and is pruned afterwards")]
     PrunedTried(CellId),
+    /// A cell's attempts were declared to be about something else while one was under way.
+    #[error("cell `{0}` is invalidated while an attempt at it is under way")]
+    InvalidatedUnderWay(CellId),
     /// Two attempts at a time at one cell.
     #[error("attempt {attempt} at cell `{cell}` starts before the one under way has ended")]
     Overlap {

@@ -34,6 +34,7 @@ pub struct Ledger {
     records: BTreeMap<CellId, Record>,
     state: RunState,
     run: Option<String>,
+    checker: Option<String>,
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
     next_seq: u64,
@@ -57,6 +58,7 @@ impl Ledger {
             records,
             state: RunState::Planned,
             run: None,
+            checker: None,
             started_at: None,
             finished_at: None,
             next_seq: 0,
@@ -75,8 +77,11 @@ impl Ledger {
         }
         self.require_running(&event.kind)?;
         match &event.kind {
-            EventKind::RunStarted { run, name: _, cells: _ } => self.begin(run, event.at)?,
+            EventKind::RunStarted { run, name: _, cells: _, checker } => {
+                self.begin(run, checker, event.at)?;
+            }
             EventKind::CellPruned { cell, reason } => self.prune(cell, reason)?,
+            EventKind::CellInvalidated { cell, reason: _ } => self.invalidate(cell)?,
             EventKind::AttemptStarted { cell, attempt } => self.start(cell, *attempt, event.at)?,
             EventKind::PhaseReached { cell, phase } => self.record_mut(cell)?.reach(*phase)?,
             EventKind::AttemptFinished { cell, attempt, duration_ms, observation } => {
@@ -94,14 +99,15 @@ impl Ledger {
         let event = kind_name(kind);
         let starts = matches!(kind, EventKind::RunStarted { .. });
         match (self.state, starts) {
-            (RunState::Planned | RunState::Interrupted, true) | (RunState::Running, false) => Ok(()),
+            (RunState::Planned | RunState::Interrupted | RunState::Finished, true)
+            | (RunState::Running, false) => Ok(()),
             (RunState::Planned, false) => Err(LedgerError::NotRunning { event }),
             (RunState::Running, true) => Err(LedgerError::StartedTwice),
-            (RunState::Interrupted, false) | (RunState::Finished, _) => Err(LedgerError::AfterEnd { event }),
+            (RunState::Interrupted | RunState::Finished, false) => Err(LedgerError::AfterEnd { event }),
         }
     }
 
-    fn begin(&mut self, run: &str, at: Timestamp) -> Result<(), LedgerError> {
+    fn begin(&mut self, run: &str, checker: &str, at: Timestamp) -> Result<(), LedgerError> {
         match &self.run {
             Some(earlier) if earlier != run => {
                 return Err(LedgerError::OtherRun { expected: earlier.clone(), found: run.to_owned() });
@@ -112,6 +118,7 @@ impl Ledger {
                 self.started_at = Some(at);
             }
         }
+        self.checker = Some(checker.to_owned());
         self.finished_at = None;
         self.state = RunState::Running;
         Ok(())
@@ -124,6 +131,15 @@ impl Ledger {
         if planned {
             self.runnable -= 1;
         }
+        Ok(())
+    }
+
+    fn invalidate(&mut self, cell: &CellId) -> Result<(), LedgerError> {
+        let record = self.record_mut(cell)?;
+        let (pruned, counted) = (record.pruned_because().is_some(), record.outcome().is_some());
+        record.invalidate()?;
+        self.runnable += usize::from(pruned);
+        self.finished -= usize::from(counted);
         Ok(())
     }
 
@@ -182,6 +198,12 @@ impl Ledger {
         self.run.as_deref()
     }
 
+    /// Digest of the programs that the last part of the run took into its containers; none before it began.
+    #[must_use]
+    pub fn checker(&self) -> Option<&str> {
+        self.checker.as_deref()
+    }
+
     /// When it first began.
     #[must_use]
     pub const fn started_at(&self) -> Option<Timestamp> {
@@ -232,6 +254,7 @@ const fn kind_name(kind: &EventKind) -> &'static str {
     match kind {
         EventKind::RunStarted { .. } => "run-started",
         EventKind::CellPruned { .. } => "cell-pruned",
+        EventKind::CellInvalidated { .. } => "cell-invalidated",
         EventKind::AttemptStarted { .. } => "attempt-started",
         EventKind::PhaseReached { .. } => "phase-reached",
         EventKind::AttemptFinished { .. } => "attempt-finished",

@@ -53,13 +53,15 @@ pub struct Record {
     state: CellState,
     started: u32,
     attempts: Vec<Attempt>,
+    /// How many of the attempts are about something else than what the cell stands for now.
+    invalid: usize,
 }
 
 impl Record {
     pub(super) fn new(cell: Cell, pruned: Option<&str>) -> Self {
         let state =
             pruned.map_or(CellState::Waiting, |reason| CellState::Pruned { reason: reason.to_owned() });
-        Self { cell, state, started: 0, attempts: Vec::new() }
+        Self { cell, state, started: 0, attempts: Vec::new(), invalid: 0 }
     }
 
     /// The cell.
@@ -78,6 +80,12 @@ impl Record {
     #[must_use]
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// The attempts that are about what the cell stands for now.
+    #[must_use]
+    pub fn valid_attempts(&self) -> &[Attempt] {
+        self.attempts.get(self.invalid..).unwrap_or_default()
     }
 
     /// How many attempts began, abandoned ones too.
@@ -125,11 +133,12 @@ impl Record {
     /// Whether it is as expected now, but was not in an earlier attempt that ran to its end.
     #[must_use]
     pub fn flaky(&self) -> bool {
-        let earlier = self.attempts.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        let earlier = self.valid_attempts().split_last().map_or(&[][..], |(_, earlier)| earlier);
         self.verdict() == Verdict::Expected
             && earlier.iter().any(|attempt| match verdict::verdict(&self.cell, &attempt.observation) {
-                Verdict::Unexpected | Verdict::Blocked => true,
-                Verdict::Expected | Verdict::NotRun | Verdict::Pruned => false,
+                Verdict::Unexpected => true,
+                // What could not run failed no check.
+                Verdict::Expected | Verdict::Blocked | Verdict::NotRun | Verdict::Pruned => false,
             })
     }
 
@@ -163,6 +172,16 @@ impl Record {
                 Err(LedgerError::PrunedTried(self.id()))
             }
         }
+    }
+
+    /// Whatever was found, or decided, is forgotten; the attempts stay on record.
+    pub(super) fn invalidate(&mut self) -> Result<(), LedgerError> {
+        if self.running() {
+            return Err(LedgerError::InvalidatedUnderWay(self.id()));
+        }
+        self.invalid = self.attempts.len();
+        self.state = CellState::Waiting;
+        Ok(())
     }
 
     pub(super) fn start(&mut self, attempt: u32, at: Timestamp) -> Result<(), LedgerError> {

@@ -14,12 +14,25 @@ pub struct Plan {
     pub schema: String,
     /// Name of the matrix.
     pub name: String,
+    /// What it was made of.
+    pub source: Source,
     /// Where cells run, in the order of the matrix.
     pub hosts: Vec<Host>,
     /// Bounds of the sweep.
     pub limits: RunLimits,
     /// Every combination, pruned ones too, in the order of the axes.
     pub cells: Vec<PlannedCell>,
+}
+
+/// What a plan was made of, so that a resumed run can tell whether it is another now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// SHA-256 of the matrix, in hexadecimal digits.
+    pub sha256: String,
+    /// The selections of `--only`, as typed.
+    pub only: Vec<String>,
+    /// The selections of `--skip`, as typed.
+    pub skip: Vec<String>,
 }
 
 /// One combination of a plan.

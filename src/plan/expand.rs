@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Plan, PlannedCell, RunLimits, SCHEMA, expect, prune};
+use super::{Plan, PlannedCell, RunLimits, SCHEMA, Source, expect, prune};
 use crate::matrix::{BASELINE_IMAGE, BASELINE_VISIBILITY, Coordinates, Include, Matrix, NO_VARIANT};
 use crate::model::{BackendKind, Cell, CellId, CellParts, Device, Host, ImageRef, Variant, Visibility};
 
@@ -46,6 +46,7 @@ pub fn plan(matrix: &Matrix) -> Result<Plan, PlanError> {
     Ok(Plan {
         schema: SCHEMA.to_owned(),
         name: matrix.name.clone(),
+        source: Source::default(),
         hosts: matrix.hosts.clone(),
         limits: RunLimits { jobs: matrix.jobs, per_host: matrix.per_host, pull: matrix.pull },
         cells: cells.list,

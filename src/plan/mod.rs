@@ -7,8 +7,10 @@ mod document;
 mod expand;
 mod expect;
 mod prune;
+mod revise;
 mod select;
 
-pub use document::{Plan, PlannedCell, RunLimits, SCHEMA};
+pub use document::{Plan, PlannedCell, RunLimits, SCHEMA, Source};
 pub use expand::{PlanError, plan};
+pub use revise::{Revision, revise};
 pub use select::{Expr, ExprError, select};

@@ -13,6 +13,7 @@ use crate::model::{Axis, Cell, Stack};
 /// the cell's id.
 #[derive(Clone, Debug)]
 pub struct Expr {
+    text: String,
     terms: Vec<Term>,
 }
 
@@ -69,7 +70,7 @@ impl FromStr for Expr {
     fn from_str(text: &str) -> Result<Self, ExprError> {
         let terms =
             split(text).into_iter().map(|term| parse_term(term.trim(), text)).collect::<Result<_, _>>()?;
-        Ok(Self { terms })
+        Ok(Self { text: text.to_owned(), terms })
     }
 }
 
@@ -127,6 +128,12 @@ fn place(axis: Axis, cell: &Cell) -> Cow<'_, str> {
 }
 
 impl Expr {
+    /// As typed.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
     /// Whether the cell is meant.
     #[must_use]
     pub fn matches(&self, cell: &Cell) -> bool {

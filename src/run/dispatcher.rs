@@ -57,7 +57,8 @@ pub async fn run<S: Sink>(
     sink: &mut S,
 ) -> Result<End, S::Error> {
     let cancel = options.cancel.clone();
-    let outcome = Dispatcher::new(plan, backends, &options, sink).await.carry_out(plan, &options.run).await;
+    let outcome =
+        Dispatcher::new(plan, backends, &options, sink).await.carry_out(options.start.opening).await;
     if outcome.is_err() {
         cancel.cancel();
     }
@@ -68,7 +69,9 @@ pub async fn run<S: Sink>(
 impl<'a, S: Sink> Dispatcher<'a, S> {
     async fn new(plan: &'a Plan, backends: &Backends, options: &Options, sink: &'a mut S) -> Self {
         let share = |(name, backend): (&String, &Arc<dyn Backend>)| {
-            let waiting = plan.runnable().filter(|cell| cell.host == *name).map(|cell| (cell, 1)).collect();
+            let here = plan.runnable().filter(|cell| cell.host == *name);
+            let waiting =
+                here.filter_map(|cell| Some((cell, *options.start.cells.get(cell.id())?))).collect();
             let backend = Arc::clone(backend);
             async move {
                 let slots = backend.prepare().await;
@@ -85,14 +88,14 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
             phases,
             cancel: options.cancel.clone(),
             stopping: false,
-            seq: 0,
+            seq: options.start.seq,
             sink,
         }
     }
 
     /// Runs to the end. Where the sink fails, attempts under way are ended and waited for before the error is passed on.
-    async fn carry_out(mut self, plan: &Plan, run: &str) -> Result<bool, S::Error> {
-        let outcome = self.sweep(plan, run).await;
+    async fn carry_out(mut self, opening: Vec<EventKind>) -> Result<bool, S::Error> {
+        let outcome = self.sweep(opening).await;
         if outcome.is_err() {
             self.cancel.cancel();
             while self.running.next().await.is_some() {}
@@ -101,13 +104,9 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
     }
 
     /// Returns whether the user stopped it; a signal that comes after the last event changes nothing.
-    async fn sweep(&mut self, plan: &Plan, run: &str) -> Result<bool, S::Error> {
-        let cells = plan.runnable().count();
-        self.tell(EventKind::RunStarted { run: run.to_owned(), name: plan.name.clone(), cells })?;
-        for planned in &plan.cells {
-            if let Some(reason) = planned.pruned.clone() {
-                self.tell(EventKind::CellPruned { cell: planned.cell.id().clone(), reason })?;
-            }
+    async fn sweep(&mut self, opening: Vec<EventKind>) -> Result<bool, S::Error> {
+        for fact in opening {
+            self.tell(fact)?;
         }
         loop {
             self.launch()?;

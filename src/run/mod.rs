@@ -13,16 +13,28 @@ use tokio_util::sync::CancellationToken;
 pub use dispatcher::run;
 
 use crate::backend::Backend;
-use crate::event::Event;
+use crate::event::{Event, EventKind};
+use crate::model::CellId;
 
 /// How a sweep is run.
 pub struct Options {
-    /// The run's id.
-    pub run: String,
     /// Cells at a time in all; none = as many as the hosts take.
     pub jobs: Option<usize>,
     /// Set when the user stops the sweep.
     pub cancel: CancellationToken,
+    /// Where it begins.
+    pub start: Start,
+}
+
+/// Where a sweep begins, or goes on.
+#[derive(Debug, Default)]
+pub struct Start {
+    /// Number of the next event.
+    pub seq: u64,
+    /// Facts to tell before anything is launched.
+    pub opening: Vec<EventKind>,
+    /// The cells that are to run, each with the number of its next attempt.
+    pub cells: BTreeMap<CellId, u32>,
 }
 
 /// The back end of each host, by the host's name.

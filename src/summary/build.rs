@@ -17,7 +17,7 @@ use crate::model::{Applied, Cell, CellId, FactValue, Observation};
 use crate::plan::{Plan, PlannedCell};
 
 /// What to do about a cell that never ran.
-const AGAIN: &str = "run the sweep again";
+const AGAIN: &str = "run `gpusweep resume` on the run folder";
 
 impl Summary {
     /// Sums up a run as far as it has come.

@@ -19,4 +19,5 @@ mod privacy;
 mod programs;
 mod quickstart;
 mod render;
+mod resume;
 mod trust;

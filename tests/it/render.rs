@@ -65,11 +65,16 @@ fn run(cells: Vec<(Cell, Result<Observation, String>)>, command: &str) -> Summar
         schema: SCHEMA.into(),
         name: command.into(),
         hosts: Vec::new(),
+        source: gpusweep::plan::Source::default(),
         limits: RunLimits::default(),
         cells: planned,
     };
-    let mut kinds =
-        vec![EventKind::RunStarted { run: "r".into(), name: plan.name.clone(), cells: cells.len() }];
+    let mut kinds = vec![EventKind::RunStarted {
+        run: "r".into(),
+        name: plan.name.clone(),
+        cells: cells.len(),
+        checker: "c".into(),
+    }];
     let mut commands: BTreeMap<CellId, String> = BTreeMap::new();
     for (cell, outcome) in cells {
         let id = cell.id().clone();

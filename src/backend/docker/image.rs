@@ -39,6 +39,11 @@ pub(super) async fn obtain(engine: &Engine, reference: &str, pulls: &Semaphore) 
     Ok(Image { command: command(&found), digest: digest(found) })
 }
 
+/// Digest of an image that is there.
+pub(super) async fn digest_of(engine: &Engine, reference: &str) -> Option<String> {
+    engine.docker.inspect_image(reference).await.ok().and_then(digest)
+}
+
 async fn pull(docker: &Docker, reference: &str, pulls: &Semaphore) -> Result<(), Fault> {
     let _slot = pulls.acquire().await;
     // Without a tag the API would fetch every tag of the repository.

@@ -132,6 +132,14 @@ impl Backend for DockerBackend {
         attempt::attempt(self, cell, context).boxed()
     }
 
+    fn digest<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Option<String>> {
+        async {
+            let engine = self.engine().await.ok()?;
+            image::digest_of(engine, reference).await
+        }
+        .boxed()
+    }
+
     fn finish(&self) -> BoxFuture<'_, Vec<String>> {
         async {
             match self.engine.get() {

@@ -18,7 +18,7 @@ fn two_cells() -> (Story, CellId, CellId) {
 }
 
 fn run_started(run: &str) -> EventKind {
-    EventKind::RunStarted { run: run.into(), name: "test".into(), cells: 2 }
+    EventKind::RunStarted { run: run.into(), name: "test".into(), cells: 2, checker: "c0ffee".into() }
 }
 
 fn started(cell: &CellId, attempt: u32) -> EventKind {
@@ -61,7 +61,40 @@ fn nothing_comes_before_the_start_or_after_the_end() {
     assert_eq!(refused(&mut story, run_started("run-1")), LedgerError::StartedTwice);
     story.end(false);
     assert_eq!(refused(&mut story, started(&first, 1)), LedgerError::AfterEnd { event: "attempt-started" });
-    assert_eq!(refused(&mut story, run_started("run-1")), LedgerError::AfterEnd { event: "run-started" });
+}
+
+/// A resumed run: what was found stays, unless it is declared to be about something else.
+#[test]
+fn a_run_that_ended_goes_on_and_what_is_invalid_does_not_count() {
+    let (mut story, first, second) = two_cells();
+    let invalid =
+        |cell: &CellId| EventKind::CellInvalidated { cell: cell.clone(), reason: "another image".into() };
+    story
+        .begin()
+        .attempt(&first, reported(CheckCode::TorchMissing))
+        .attempt(&second, reported(CheckCode::TorchMissing));
+    story.end(false).begin();
+    assert_eq!(story.ledger.finished(), 2);
+    story.tell(invalid(&first));
+    let record = story.ledger.record(&first).unwrap();
+    assert_eq!((record.verdict(), record.started(), story.ledger.finished()), (Verdict::NotRun, 1, 1));
+    story.start(&first);
+    assert_eq!(refused(&mut story, invalid(&first)), LedgerError::InvalidatedUnderWay(first.clone()));
+    story.finish(&first, reported(CheckCode::GpuUnavailable)).end(false);
+    let record = story.ledger.record(&first).unwrap();
+    assert_eq!((record.attempts().len(), record.valid_attempts().len(), record.flaky()), (2, 1, false));
+}
+
+#[test]
+fn a_pruned_cell_can_be_taken_in_again() {
+    let (mut story, first, _) = two_cells();
+    let pruned = EventKind::CellPruned { cell: first.clone(), reason: "not in the matrix any more".into() };
+    let again = EventKind::CellInvalidated { cell: first.clone(), reason: "the matrix has it again".into() };
+    story.begin().tell(pruned);
+    let runnable = story.ledger.runnable();
+    story.tell(again);
+    assert_eq!(story.ledger.runnable(), runnable + 1);
+    story.attempt(&first, reported(CheckCode::GpuUnavailable));
 }
 
 #[test]
