@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, RunFolder};
-use crate::ledger::{Ledger, LedgerError, Verdict};
-use crate::model::CellId;
+use crate::ledger::{Ledger, LedgerError, Record, Verdict};
+use crate::model::{CellId, FaultKind, Observation};
 use crate::progress::Progress;
 use crate::run::{Note, Reaction, Sink};
+
+/// Attempts at a cell whose engine does not answer. Each of them is kept.
+const TRIES: usize = 4;
 
 /// Joins the runner with the readers of its events.
 pub(super) struct Recorder<'a> {
@@ -48,11 +51,19 @@ impl Sink for Recorder<'_> {
     }
 }
 
+/// Whether the engine is what failed, and no check.
+fn unanswered(observation: &Observation) -> bool {
+    matches!(observation, Observation::NotStarted { fault, .. } if fault.kind == FaultKind::EngineUnreachable)
+}
+
 impl Recorder<'_> {
     fn reaction(&self, event: &Event) -> Reaction {
         match &event.kind {
+            EventKind::AttemptFinished { cell, observation, .. } if unanswered(observation) => {
+                if self.tries(cell, unanswered) < TRIES { Reaction::Retry } else { Reaction::Continue }
+            }
             EventKind::AttemptFinished { cell, .. } if self.failed(cell) => {
-                if self.tries(cell) <= self.retries as usize {
+                if self.tries(cell, |found| !unanswered(found)) <= self.retries as usize {
                     Reaction::Retry
                 } else if self.fail_fast {
                     Reaction::Stop
@@ -70,14 +81,15 @@ impl Recorder<'_> {
         }
     }
 
-    /// Attempts that came to an end since the run began, or was resumed.
-    fn tries(&self, cell: &CellId) -> usize {
+    /// Attempts of one kind that came to an end since the run began, or was resumed.
+    fn tries(&self, cell: &CellId, kind: fn(&Observation) -> bool) -> usize {
         let earlier = self.earlier.get(cell).copied().unwrap_or(0);
-        self.ledger.record(cell).map_or(0, |record| record.attempts().len().saturating_sub(earlier))
+        let attempts = self.ledger.record(cell).map_or(&[][..], Record::attempts);
+        attempts.iter().skip(earlier).filter(|attempt| kind(&attempt.observation)).count()
     }
 
     fn failed(&self, cell: &CellId) -> bool {
-        let verdict = self.ledger.record(cell).map(crate::ledger::Record::verdict);
+        let verdict = self.ledger.record(cell).map(Record::verdict);
         matches!(verdict, Some(Verdict::Unexpected | Verdict::Blocked))
     }
 }

@@ -33,6 +33,7 @@ pub struct Matrix {
     pub(crate) jobs: Option<u32>,
     pub(crate) per_host: Option<u32>,
     pub(crate) pull: Option<u32>,
+    pub(crate) share: bool,
 }
 
 impl Matrix {

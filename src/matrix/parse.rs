@@ -64,6 +64,7 @@ fn matrix(raw: &RawMatrix, source: &str) -> Parsed<Matrix> {
         jobs: count(limits.and_then(|limits| limits.jobs.as_ref()), "jobs")?,
         per_host: count(limits.and_then(|limits| limits.per_host.as_ref()), "per_host")?,
         pull: count(limits.and_then(|limits| limits.pull.as_ref()), "pull")?,
+        share: limits.is_some_and(|limits| limits.share),
     };
     let includes = raw.include.as_deref().unwrap_or_default();
     matrix.include =

@@ -325,6 +325,9 @@ pub(super) struct RawLimits {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "shape::Count")]
     pub(super) pull: Option<At<String>>,
+    /// Whether cells may compute on one GPU at the same time. Default: no, since they would take memory from each other.
+    #[serde(default)]
+    pub(super) share: bool,
     /// The controller's own deadline for one cell. Default: 10m.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "shape::Duration")]

@@ -54,6 +54,8 @@ pub struct RunLimits {
     pub per_host: Option<u32>,
     /// Pulls at a time on one host; none = 2.
     pub pull: Option<u32>,
+    /// Whether cells may compute on one GPU at the same time.
+    pub share: bool,
 }
 
 impl Plan {

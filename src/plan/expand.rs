@@ -48,7 +48,12 @@ pub fn plan(matrix: &Matrix) -> Result<Plan, PlanError> {
         name: matrix.name.clone(),
         source: Source::default(),
         hosts: matrix.hosts.clone(),
-        limits: RunLimits { jobs: matrix.jobs, per_host: matrix.per_host, pull: matrix.pull },
+        limits: RunLimits {
+            jobs: matrix.jobs,
+            per_host: matrix.per_host,
+            pull: matrix.pull,
+            share: matrix.share,
+        },
         cells: cells.list,
     })
 }

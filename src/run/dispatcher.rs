@@ -1,6 +1,5 @@
 //! The one loop that owns the state of a run.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,31 +10,28 @@ use jiff::Timestamp;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
+use super::host::HostQueue;
+use super::lease::{self, Claim, Leases};
 use super::{Backends, End, Note, Options, Reaction, Sink};
 use crate::backend::{Attempt, AttemptContext, Backend};
 use crate::event::{Event, EventKind};
-use crate::model::{Cell, CellId, Phase};
+use crate::model::{Cell, CellId, Fault, FaultKind, Observation, Phase};
 use crate::plan::Plan;
-
-/// One host's share of the run.
-struct HostQueue<'a> {
-    backend: Arc<dyn Backend>,
-    slots: usize,
-    busy: usize,
-    waiting: VecDeque<(&'a Cell, u32)>,
-}
 
 /// An attempt that ended.
 struct Finished<'a> {
     host: usize,
     cell: &'a Cell,
     number: u32,
-    duration_ms: u64,
+    claim: Option<Claim>,
+    began: Instant,
     attempt: Attempt,
 }
 
 struct Dispatcher<'a, S> {
     hosts: Vec<HostQueue<'a>>,
+    leases: Leases,
+    share: bool,
     jobs: usize,
     running: FuturesUnordered<BoxFuture<'a, Finished<'a>>>,
     tell_phase: UnboundedSender<(CellId, Phase)>,
@@ -73,15 +69,18 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
             let waiting =
                 here.filter_map(|cell| Some((cell, *options.start.cells.get(cell.id())?))).collect();
             let backend = Arc::clone(backend);
+            let machine = lease::machine(plan.hosts.iter().find(|host| host.name == *name), name);
             async move {
                 let slots = backend.prepare().await;
-                HostQueue { backend, slots, busy: 0, waiting }
+                HostQueue::new(backend, slots, machine, waiting)
             }
         };
         let hosts = join_all(backends.iter().map(share)).await;
         let (tell_phase, phases) = unbounded_channel();
         Self {
             hosts,
+            leases: Leases::default(),
+            share: plan.limits.share,
             jobs: options.jobs.unwrap_or(usize::MAX),
             running: FuturesUnordered::new(),
             tell_phase,
@@ -110,20 +109,38 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
         }
         loop {
             self.launch()?;
-            if self.running.is_empty() {
+            let resting = self.rest();
+            if self.running.is_empty() && resting.is_none() {
                 break;
             }
-            self.step().await?;
+            self.step(resting).await?;
         }
         let interrupted = self.cancel.is_cancelled();
         self.tell(EventKind::RunFinished { interrupted }).map(|_| interrupted)
     }
 
-    async fn step(&mut self) -> Result<(), S::Error> {
+    /// When the next host that is left alone for a while may be tried again.
+    fn rest(&self) -> Option<Instant> {
+        let at_work = !self.stopping && !self.cancel.is_cancelled();
+        at_work.then(|| self.hosts.iter().filter_map(HostQueue::pause).min()).flatten()
+    }
+
+    async fn step(&mut self, resting: Option<Instant>) -> Result<(), S::Error> {
+        let cancel = self.cancel.clone();
+        let rested = async {
+            match resting {
+                Some(until) => tokio::select! {
+                    () = tokio::time::sleep_until(until.into()) => {}
+                    () = cancel.cancelled() => {}
+                },
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             Some((cell, phase)) = self.phases.recv() => self.tell(EventKind::PhaseReached { cell, phase }).map(|_| ()),
             Some(finished) = self.running.next() => self.finish(finished),
+            () = rested => Ok(()),
         }
     }
 
@@ -131,19 +148,22 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
         for host in 0..self.hosts.len() {
             while !self.stopping && !self.cancel.is_cancelled() && self.running.len() < self.jobs {
                 let queue = &mut self.hosts[host];
-                if queue.busy >= queue.slots {
-                    break;
-                }
-                let Some((cell, number)) = queue.waiting.pop_front() else { break };
-                queue.busy += 1;
+                let Some(((cell, number), claim)) = queue.next(&self.leases, self.share) else { break };
+                self.leases.take(&queue.machine, claim.clone());
                 self.tell(EventKind::AttemptStarted { cell: cell.id().clone(), attempt: number })?;
-                self.running.push(self.attempt(host, cell, number));
+                self.running.push(self.attempt(host, cell, number, claim));
             }
         }
         Ok(())
     }
 
-    fn attempt(&self, host: usize, cell: &'a Cell, number: u32) -> BoxFuture<'a, Finished<'a>> {
+    fn attempt(
+        &self,
+        host: usize,
+        cell: &'a Cell,
+        number: u32,
+        claim: Option<Claim>,
+    ) -> BoxFuture<'a, Finished<'a>> {
         let backend = Arc::clone(&self.hosts[host].backend);
         let context = AttemptContext {
             cell: cell.id().clone(),
@@ -154,8 +174,7 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
         async move {
             let began = Instant::now();
             let attempt = backend.attempt(cell, context).await;
-            let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            Finished { host, cell, number, duration_ms, attempt }
+            Finished { host, cell, number, claim, began, attempt }
         }
         .boxed()
     }
@@ -165,17 +184,35 @@ impl<'a, S: Sink> Dispatcher<'a, S> {
         while let Ok((cell, phase)) = self.phases.try_recv() {
             self.tell(EventKind::PhaseReached { cell, phase })?;
         }
-        let Finished { host, cell, number, duration_ms, attempt } = finished;
+        let Finished { host, cell, number, claim, began, attempt } = finished;
+        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let Attempt { observation, report, log } = attempt;
+        let queue = &mut self.hosts[host];
+        queue.busy -= 1;
+        self.leases.give_back(&queue.machine, claim.as_ref());
+        let aside = queue.learn(&observation, began);
         let id = cell.id().clone();
         let kind = EventKind::AttemptFinished { cell: id, attempt: number, duration_ms, observation };
         let reaction = self.note(kind, report.as_deref(), &log)?;
-        let queue = &mut self.hosts[host];
-        queue.busy -= 1;
-        match reaction {
-            Reaction::Continue => {}
-            Reaction::Retry => queue.waiting.push_back((cell, number + 1)),
-            Reaction::Stop => self.stopping = true,
+        match (reaction, aside) {
+            (Reaction::Stop, _) => self.stopping = true,
+            (Reaction::Continue | Reaction::Retry, Some(reason)) => self.set_aside(host, &reason)?,
+            (Reaction::Continue, None) => {}
+            (Reaction::Retry, None) => self.hosts[host].again((cell, number + 1)),
+        }
+        Ok(())
+    }
+
+    /// Nothing more is tried on a host that cannot be relied on; each of its cells has a row that says so.
+    fn set_aside(&mut self, host: usize, reason: &str) -> Result<(), S::Error> {
+        for (cell, attempt) in std::mem::take(&mut self.hosts[host].waiting) {
+            let id = cell.id();
+            self.tell(EventKind::AttemptStarted { cell: id.clone(), attempt })?;
+            let message = format!("host `{}` was set aside: {reason}", cell.host);
+            let fault = Fault { kind: FaultKind::EngineUnreachable, message };
+            let observation = Observation::NotStarted { phase: Phase::Queued, fault };
+            let cell = id.clone();
+            self.tell(EventKind::AttemptFinished { cell, attempt, duration_ms: 0, observation })?;
         }
         Ok(())
     }

@@ -4,6 +4,8 @@
 //! result is worth: whoever takes the events says whether to go on, to try again, or to stop.
 
 mod dispatcher;
+mod host;
+mod lease;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

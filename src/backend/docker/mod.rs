@@ -31,7 +31,7 @@ use self::deliver::Delivery;
 use self::engine::Engine;
 use self::image::Image;
 use super::{Attempt, AttemptContext, Backend};
-use crate::model::{Cell, Endpoint, Fault, Host};
+use crate::model::{Cell, Endpoint, Fault, FaultKind, Host};
 use crate::plan::Plan;
 
 /// Label of everything that gpusweep makes; its value is the run's id.
@@ -59,7 +59,7 @@ pub struct DockerBackend {
     run: String,
     slots: Option<usize>,
     pulls: Semaphore,
-    engine: OnceCell<Result<Engine, Fault>>,
+    engine: OnceCell<Engine>,
     delivery: OnceCell<Delivery>,
     /// Name of this host in names of containers and volumes: two hosts may turn out to be one engine.
     tag: String,
@@ -87,14 +87,19 @@ impl DockerBackend {
     }
 
     async fn engine(&self) -> Result<&Engine, Fault> {
-        self.engine.get_or_init(|| Engine::reach(&self.endpoint)).await.as_ref().map_err(Clone::clone)
+        // Only a success is kept: an engine that does not answer now may answer later.
+        self.engine.get_or_try_init(|| Engine::reach(&self.endpoint)).await
     }
 
-    /// The image, had once for all cells that want it.
+    /// The image, had once for all cells that want it. That it cannot be had is kept too, unless the engine was what failed.
     async fn image(&self, engine: &Engine, reference: &str) -> Result<Image, Fault> {
         match self.images.get(reference) {
             Some(shared) => {
-                shared.get_or_init(|| image::obtain(engine, reference, &self.pulls)).await.clone()
+                let obtain = async || match image::obtain(engine, reference, &self.pulls).await {
+                    Err(fault) if fault.kind == FaultKind::EngineUnreachable => Err(fault),
+                    settled => Ok(settled),
+                };
+                shared.get_or_try_init(obtain).await?.clone()
             }
             None => image::obtain(engine, reference, &self.pulls).await,
         }
@@ -143,8 +148,8 @@ impl Backend for DockerBackend {
     fn finish(&self) -> BoxFuture<'_, Vec<String>> {
         async {
             match self.engine.get() {
-                Some(Ok(engine)) => clean::remove_run(engine, &self.run).await,
-                Some(Err(_)) | None => Vec::new(),
+                Some(engine) => clean::remove_run(engine, &self.run).await,
+                None => Vec::new(),
             }
         }
         .boxed()
