@@ -12,6 +12,7 @@ mod facts;
 mod gpus;
 mod hosts;
 mod images;
+pub mod import;
 mod include;
 mod meant;
 mod outcome;

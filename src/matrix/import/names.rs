@@ -1,0 +1,72 @@
+//! Names and texts that are safe to write.
+//!
+//! Main type: [`Names`], which gives each name once. Functions: [`slug`], [`shown`].
+
+use std::collections::BTreeSet;
+
+/// Longest name that a matrix takes.
+const MAX_NAME: usize = 64;
+
+/// Longest piece of the source in a comment or a warning, in characters.
+const MAX_SHOWN: usize = 160;
+
+/// A name of letters, digits and `. _ + -`, made of any text; empty where the text has no letter or digit.
+pub(super) fn slug(text: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
+    let mut name = String::new();
+    for c in text.chars() {
+        let c = if fits(c) { c } else { '-' };
+        let doubled = c == '-' && name.ends_with('-');
+        if !doubled && !(name.is_empty() && !c.is_ascii_alphanumeric()) {
+            name.push(c);
+        }
+        if name.len() == MAX_NAME {
+            break;
+        }
+    }
+    name.trim_end_matches(['-', '.', '_', '+']).to_owned()
+}
+
+/// The names that an axis has already.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeSet<String>);
+
+impl Names {
+    /// The first of these that is free, else the last one with a number.
+    pub(super) fn take(&mut self, wanted: &[&str]) -> String {
+        let slugs: Vec<String> =
+            wanted.iter().map(|text| slug(text)).filter(|name| !name.is_empty()).collect();
+        for name in &slugs {
+            if self.0.insert(name.clone()) {
+                return name.clone();
+            }
+        }
+        let base = slugs.last().map_or("unnamed", String::as_str);
+        let numbered = (2_usize..).map(|number| {
+            let end = format!("-{number}");
+            format!("{}{end}", &base[..base.len().min(MAX_NAME - end.len())])
+        });
+        let mut numbered = (slugs.is_empty()).then(|| base.to_owned()).into_iter().chain(numbered);
+        numbered.find(|name| self.0.insert(name.clone())).unwrap_or_else(|| base.to_owned())
+    }
+}
+
+/// A text of the source on one line, without anything that steers a terminal or ends a comment.
+pub(super) fn shown(text: &str) -> String {
+    let mut line = String::new();
+    for c in text.chars().take(MAX_SHOWN) {
+        // Spaces of other kinds, U+2028 among them, and what Unicode keeps for itself.
+        let odd = c.is_whitespace() && c != ' ';
+        let private =
+            u32::from(c) & 0xfffe == 0xfffe || matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{fdd0}'..='\u{fdef}');
+        if c.is_control() || odd || private || gpusweep_report::is_steering(c) {
+            line.extend(c.escape_unicode());
+        } else {
+            line.push(c);
+        }
+    }
+    if text.chars().nth(MAX_SHOWN).is_some() {
+        line.push('…');
+    }
+    line
+}
