@@ -8,6 +8,7 @@ mod exposure;
 mod faults;
 mod hostile;
 mod images;
+mod import;
 mod interpreters;
 mod isolation;
 mod leftovers;

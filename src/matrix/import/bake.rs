@@ -71,7 +71,7 @@ fn image(name: &str, target: &Value) -> Result<Found, String> {
     }
     let tags = Tags::of(&tags);
     let Some((reference, others)) = tags.sound.split_first() else {
-        return Err(format!("no image reference: {}", tags.refused.join("; ")));
+        return Err(tags.refused.join("; "));
     };
     let arguments: Vec<(String, String)> =
         target.get("args").and_then(Value::as_object).map_or_else(Vec::new, |args| {
@@ -90,7 +90,7 @@ fn image(name: &str, target: &Value) -> Result<Found, String> {
     if !others.is_empty() {
         comments.push(format!("also tagged {}", others.join(", ")));
     }
-    comments.extend(tags.refused.iter().map(|refused| format!("not a reference: {refused}")));
+    comments.extend(tags.refused);
     comments.extend(resolved.comments);
     Ok(Found {
         origin: format!("target `{}`", shown(name)),

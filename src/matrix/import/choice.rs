@@ -36,7 +36,10 @@ const IMAGE: [&str; 18] = [
 const BASE: [&str; 5] = ["BASE_IMAGE", "BASEIMAGE", "FROM_IMAGE", "BASE", "FROM"];
 
 /// Keys that hold the tag of an image that has none.
-const TAG: [&str; 4] = ["TAG", "IMAGE_TAG", "DOCKER_TAG", "VERSION_TAG"];
+const TAG: [&str; 5] = ["TAG", "IMAGE_TAG", "DOCKER_TAG", "TAGS", "IMAGE_TAGS"];
+
+/// Keys that hold whole references, and say more than a repository without a tag.
+const TAGS: [&str; 2] = ["TAGS", "IMAGE_TAGS"];
 
 /// Keys that hold the variant where their values name one.
 const VARIANT: [&str; 3] = ["VARIANT", "FLAVOR", "FLAVOUR"];
@@ -110,7 +113,10 @@ fn image(rows: &[Row], all: &[&str]) -> Result<String, ImportError> {
     // A repository or a tag: whether it is a sound reference is told for each row.
     let looks = |text: &String| text.contains(['/', ':']);
     if let Some(key) = named(all, &IMAGE).find(|key| values(rows, key).any(looks)) {
-        return Ok(key);
+        let exact =
+            |key: &String| values(rows, key).any(|text| text.contains('/') && reference::is_exact(text));
+        let better = if exact(&key) { None } else { named(all, &TAGS).find(exact) };
+        return Ok(better.unwrap_or(key));
     }
     // `image: ubuntu` names an image; `ref: main` and `tag: cu128` do not.
     if let Some(key) = named(all, &IMAGE[..7]).find(|key| values(rows, key).any(|text| check(text).is_ok())) {

@@ -48,7 +48,9 @@ impl Tags {
         for tag in tags {
             match check(tag) {
                 Ok(()) => sorted.sound.push(tag.clone()),
-                Err(why) => sorted.refused.push(format!("`{}`: {}", shown(tag), shown(&why))),
+                Err(why) => {
+                    sorted.refused.push(format!("`{}` is no image reference: {}", shown(tag), shown(&why)))
+                }
             }
         }
         // Stable: among equals the source's order stays.
@@ -92,6 +94,7 @@ impl Draft {
     /// The matrix, if anything was found.
     pub(super) fn finish(mut self, name: &str) -> Result<Imported, ImportError> {
         self.merge();
+        self.warnings.extend(self.untold());
         let warnings = std::mem::take(&mut self.warnings);
         let images = self.found.len();
         let matrix = write::matrix(name, &self, &warnings);
@@ -103,6 +106,22 @@ impl Draft {
             )
         })?;
         Ok(Imported { matrix, images, warnings })
+    }
+
+    /// The images of no known stack.
+    fn untold(&self) -> Option<String> {
+        const NAMED: usize = 5;
+        let untold: Vec<&str> = self
+            .found
+            .iter()
+            .filter(|found| found.signal.is_none())
+            .map(|found| found.origin.as_str())
+            .collect();
+        let more = untold.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = untold[..untold.len().min(NAMED)].join(", ");
+        (!untold.is_empty())
+            .then(|| format!("nothing tells the stack of {named}{more}: say it under `variants`"))
     }
 
     /// Each reference once.

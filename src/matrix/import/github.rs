@@ -68,7 +68,7 @@ fn image(row: &Row, choice: &Choice) -> Result<Found, String> {
     let (completed, by) = complete(values, row, choice);
     let tags = Tags::of(&completed);
     let Some((reference, others)) = tags.sound.split_first() else {
-        return Err(format!("no image reference: {}", tags.refused.join("; ")));
+        return Err(tags.refused.join("; "));
     };
     let given =
         choice.variant.as_ref().and_then(|key| row.get(key).first()).filter(|name| !name.trim().is_empty());
@@ -82,7 +82,7 @@ fn image(row: &Row, choice: &Choice) -> Result<Found, String> {
     if !others.is_empty() {
         comments.push(format!("also {}", others.join(", ")));
     }
-    comments.extend(tags.refused.iter().map(|refused| format!("not a reference: {refused}")));
+    comments.extend(tags.refused);
     if let (Some(key), None) = (&choice.variant, given) {
         comments.push(format!("it has no `{}`", shown(key)));
     }
@@ -100,21 +100,18 @@ fn image(row: &Row, choice: &Choice) -> Result<Found, String> {
 
 /// The references of a row, and the key that gave those without a tag theirs.
 fn complete<'a>(values: &[String], row: &Row, choice: &'a Choice) -> (Vec<String>, Option<&'a String>) {
-    let tag = choice.tag.as_ref().and_then(|key| Some((key, row.get(key).first()?)));
-    let with = |value: &String| {
-        let (_, tag) = tag?;
-        let whole = format!("{value}:{tag}");
-        (!reference::is_exact(value) && check(&whole).is_ok()).then_some(whole)
-    };
-    let mut by = None;
-    let complete = |value: &String| match with(value) {
-        Some(whole) => {
-            by = tag.map(|(key, _)| key);
-            whole
+    let tags = choice.tag.as_ref().map_or(&[][..], |key| row.get(key));
+    let (mut completed, mut by) = (Vec::new(), None);
+    for value in values.iter().map(|value| value.trim()) {
+        let whole = tags.iter().map(|tag| format!("{value}:{tag}")).filter(|whole| check(whole).is_ok());
+        let whole: Vec<String> = if reference::is_exact(value) { Vec::new() } else { whole.collect() };
+        if whole.is_empty() {
+            completed.push(value.to_owned());
+        } else {
+            completed.extend(whole);
+            by = choice.tag.as_ref();
         }
-        None => value.trim().to_owned(),
-    };
-    let completed = values.iter().map(complete).collect();
+    }
     (completed, by)
 }
 

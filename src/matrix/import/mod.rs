@@ -53,14 +53,9 @@ impl ImportError {
 /// Reads JSON; the hint says where it comes from.
 fn json(text: &str, hint: &str) -> Result<serde_json::Value, ImportError> {
     let text = text.trim_start_matches('\u{feff}');
-    serde_json::from_str(text).map_err(|error| {
-        let place = format!("line {}, column {}", error.line(), error.column());
-        let what = if text.trim().is_empty() {
-            "the input is empty".to_owned()
-        } else {
-            format!("not JSON: {error}")
-        };
-        let message = if what.contains(" at line ") { what } else { format!("{what} ({place})") };
-        ImportError::new(names::shown(&message), hint)
-    })
+    if text.trim().is_empty() {
+        return Err(ImportError::new("the input is empty", hint));
+    }
+    serde_json::from_str(text)
+        .map_err(|error| ImportError::new(names::shown(&format!("not JSON: {error}")), hint))
 }

@@ -2,7 +2,7 @@
 //!
 //! Main type: [`Names`], which gives each name once. Functions: [`slug`], [`shown`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest name that a matrix takes.
 const MAX_NAME: usize = 64;
@@ -29,25 +29,34 @@ pub(super) fn slug(text: &str) -> String {
 
 /// The names that an axis has already.
 #[derive(Debug, Default)]
-pub(super) struct Names(BTreeSet<String>);
+pub(super) struct Names {
+    taken: BTreeSet<String>,
+    /// The number that the next name of each base gets.
+    next: BTreeMap<String, usize>,
+}
 
 impl Names {
     /// The first of these that is free, else the last one with a number.
     pub(super) fn take(&mut self, wanted: &[&str]) -> String {
-        let slugs: Vec<String> =
-            wanted.iter().map(|text| slug(text)).filter(|name| !name.is_empty()).collect();
-        for name in &slugs {
-            if self.0.insert(name.clone()) {
-                return name.clone();
+        let mut slugs: Vec<String> = wanted.iter().map(|text| slug(text)).collect();
+        slugs.retain(|name| !name.is_empty());
+        if slugs.is_empty() {
+            slugs.push("unnamed".to_owned());
+        }
+        if let Some(free) = slugs.iter().find(|name| !self.taken.contains(*name)) {
+            self.taken.insert(free.clone());
+            return free.clone();
+        }
+        let base = slugs.pop().unwrap_or_default();
+        let next = self.next.entry(base.clone()).or_insert(2);
+        loop {
+            let end = format!("-{next}");
+            let name = format!("{}{end}", &base[..base.len().min(MAX_NAME - end.len())]);
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
             }
         }
-        let base = slugs.last().map_or("unnamed", String::as_str);
-        let numbered = (2_usize..).map(|number| {
-            let end = format!("-{number}");
-            format!("{}{end}", &base[..base.len().min(MAX_NAME - end.len())])
-        });
-        let mut numbered = (slugs.is_empty()).then(|| base.to_owned()).into_iter().chain(numbered);
-        numbered.find(|name| self.0.insert(name.clone())).unwrap_or_else(|| base.to_owned())
     }
 }
 

@@ -65,7 +65,7 @@ fn words_that_merely_contain_one_are_nothing() {
         "cuda12.8.1.2",
         "cuda12..8",
         "cuda12.888",
-        "rocm99",
+        "rocm6444",
         "cpu64",
         "é128",
         "cu１２８",
@@ -130,6 +130,8 @@ fn arguments_that_contradict_each_other_leave_it_to_the_name() {
 fn families_are_what_is_left_without_the_variant() {
     for (text, left) in [
         ("torch-2.9-cu128", Some("torch-2.9")),
+        ("torch-2-9-cu128", Some("torch-2-9")),
+        ("torch-2-9-cpu", Some("torch-2-9")),
         ("torch-rocm6-4-4-py312", Some("torch-py312")),
         ("base-cuda", Some("base")),
         ("pytorch-2.9.1-cuda12.8-cudnn9-runtime", Some("pytorch-2.9.1-runtime")),

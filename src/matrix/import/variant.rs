@@ -285,7 +285,10 @@ pub(super) fn without(text: &str) -> Option<String> {
             }
         }
     }
-    (!kept.is_empty()).then(|| kept.join("-"))
+    let family = kept.join("-");
+    // The dots that `dotted` put in are not the author's.
+    let family = if text.contains('.') { family } else { family.replace('.', "-") };
+    (!family.is_empty()).then_some(family)
 }
 
 /// Who says something, and what.

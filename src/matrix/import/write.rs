@@ -107,7 +107,7 @@ fn images(text: &mut String, draft: &Draft, placed: &[Option<String>]) {
         if found.signal.is_none() {
             text.push_str("  #   nothing tells its stack\n");
         }
-        let _ = write!(text, "  - {{ name: {}, ref: {}", quoted(&name), quoted(&found.reference));
+        let _ = write!(text, "  - {{ name: {}, ref: {}", quoted(&name), quoted_always(&found.reference));
         if let Some(family) =
             found.family.as_deref().map(slug).filter(|family| !family.is_empty() && *family != name)
         {

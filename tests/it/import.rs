@@ -1,0 +1,401 @@
+//! Imported matrices: realistic sources by snapshot, errors and exit codes at the command line, and hostile input that
+//! either makes a matrix that plans or one clear error.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use gpusweep::matrix::import::{ImportError, Imported, Keys, bake, github};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use crate::engine::gpusweep;
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/import").join(name)
+}
+
+fn run(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+    let mut command = gpusweep();
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // A program that ends on an error before it reads is no fault of the test.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// What is imported from a fixture, what is said, and what `gpusweep plan` makes of it.
+fn whole(arguments: &[&str], name: &str) -> String {
+    let path = fixture(name);
+    let arguments: Vec<&str> = [&["import"], arguments, &[path.to_str().unwrap()]].concat();
+    let (status, matrix, said) = run(&arguments, "");
+    assert_eq!(status, Some(0), "{said}");
+    let (status, plan, wrong) = run(&["plan", "-"], &matrix);
+    assert_eq!(status, Some(0), "{wrong}\n{matrix}");
+    format!("{matrix}\n──── said\n{said}\n──── plan\n{plan}")
+}
+
+#[test]
+fn a_bake_file_becomes_a_matrix_that_plans() {
+    insta::assert_snapshot!(whole(&["bake"], "bake.json"));
+}
+
+#[test]
+fn rows_of_github_become_a_matrix_that_plans() {
+    insta::assert_snapshot!(whole(&["github"], "include.json"));
+}
+
+#[test]
+fn axes_of_github_are_combined_and_keys_can_be_given() {
+    let keys = ["github", "--image-key", "image.base_image", "--variant-key", "image.flavor"];
+    insta::assert_snapshot!(whole(&keys, "axes.json"));
+}
+
+#[test]
+fn the_same_rows_are_read_wherever_they_stand() {
+    let rows = json!([{ "image": "r.example/a:cu128" }, { "image": "r.example/a:cpu" }]);
+    let bare = github(&rows.to_string(), "x", &Keys::default()).unwrap().matrix;
+    for document in [
+        json!({ "include": rows }),
+        json!({ "matrix": { "include": rows } }),
+        json!({ "strategy": { "fail-fast": true, "matrix": { "include": rows } } }),
+    ] {
+        assert_eq!(github(&document.to_string(), "x", &Keys::default()).unwrap().matrix, bare, "{document}");
+    }
+    let job = json!({ "name": "w", "on": "push", "jobs": { "a": { "steps": [] }, "b": { "strategy": { "matrix": { "include": rows } } } } });
+    let workflow = github(&job.to_string(), "x", &Keys::default()).unwrap().matrix;
+    assert_eq!(workflow.replace("job `b`, ", ""), bare);
+}
+
+#[test]
+fn include_adds_to_what_the_axes_make_or_stands_alone_as_on_github() {
+    // GitHub's own example of what `include` does, with an image in each.
+    let source = json!({
+        "image": ["r/apple:1", "r/pear:1"],
+        "cuda": ["12.6", "12.8"],
+        "include": [
+            { "flavor": "cpu" },
+            { "flavor": "rocm", "cuda": "12.8" },
+            { "image": "r/banana:1" },
+            { "image": "r/banana:1", "cuda": "13.0" },
+        ],
+    });
+    let Err(error) =
+        github(&source.to_string(), "x", &Keys { image: Some("shape".to_owned()), ..Keys::default() })
+    else {
+        panic!("a key that is not there was taken")
+    };
+    assert!(error.hint().contains("`cuda`, `flavor`, `image`"), "{error:?}");
+    let imported = github(&source.to_string(), "x", &Keys::default()).unwrap();
+    // Four combinations of two images, and two rows of a third one, of which nothing tells the stack: each image once.
+    assert_eq!((imported.images, imported.warnings.len()), (3, 4), "{}", imported.matrix);
+    assert!(imported.matrix.contains("row 5") && imported.warnings[2].contains("row 6"), "{imported:#?}");
+}
+
+#[test]
+fn an_image_without_a_tag_takes_its_tag_or_whole_references_from_another_key() {
+    for (row, expected) in [
+        (json!({ "image": "r.example/a", "tag": "cu128" }), "r.example/a:cu128"),
+        (json!({ "image": { "repository": "r.example/a", "tag": "cu128" } }), "r.example/a:cu128"),
+        (json!({ "image": "r.example/a", "tags": ["latest", "cu128"] }), "r.example/a:cu128"),
+        (
+            json!({ "image": "r.example/a", "tags": "r.example/a:latest\nr.example/a:rocm6.4" }),
+            "r.example/a:rocm6.4",
+        ),
+        (json!({ "image": "r.example/a:1", "tag": "cu128" }), "r.example/a:1"),
+        (json!({ "image": "r.example/a", "container": "ubuntu:24.04" }), "r.example/a"),
+        (
+            json!({ "container": { "image": "r.example/a:1" }, "base_image": "nvidia/cuda:12.8.1-base" }),
+            "r.example/a:1",
+        ),
+        (
+            json!({ "base_image": "nvidia/cuda:12.8.1-base", "platform": "linux/amd64" }),
+            "nvidia/cuda:12.8.1-base",
+        ),
+        (json!({ "built": "r.example/a:1", "platform": "linux/amd64", "file": "docker/a" }), "r.example/a:1"),
+        (json!({ "image": "ubuntu", "ref": "main" }), "ubuntu"),
+    ] {
+        let imported = github(&json!([row]).to_string(), "x", &Keys::default())
+            .unwrap_or_else(|error| panic!("{row}: {error}"));
+        assert!(imported.matrix.contains(&format!("ref: \"{expected}\"")), "{row}\n{}", imported.matrix);
+    }
+}
+
+/// The error of input that cannot be imported: exit 2, nothing on stdout, one error with a way out.
+fn refused(arguments: &[&str], input: &str) -> String {
+    let (status, stdout, stderr) = run(&[&["import"], arguments].concat(), input);
+    assert_eq!((status, stdout.as_str()), (Some(2), ""), "{stderr}");
+    assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
+    assert!(stderr.contains("\nhint: "), "{stderr}");
+    stderr
+}
+
+#[test]
+fn errors_name_what_is_wrong_and_the_way_out() {
+    let rows = r#"[{"image": "r/a:1", "cuda": 128}]"#;
+    let two = r#"[{"first": "r/a:1", "second": "r/b:1"}]"#;
+    let told: Vec<String> = [
+        (&["bake", "-"][..], ""),
+        (&["bake", "-"], "#1 [internal] load\n{}"),
+        (&["bake", "-"], "{}"),
+        (&["bake", "-"], rows),
+        (&["bake", "-"], r#"{"target": {}}"#),
+        (&["bake", "-"], r#"{"target": {"a": {"tags": ["r/a:${TAG}"]}, "b": {"tags": null}}}"#),
+        (&["github", "-"], r#"{"target": {"a": {"tags": ["r/a:1"]}}}"#),
+        (&["github", "-"], "[]"),
+        (&["github", "-"], "[1]"),
+        (&["github", "-"], r#"{"include": {}}"#),
+        (&["github", "-"], r#"{"strategy": {"matrix": "${{ fromJSON(needs.plan.outputs.matrix) }}"}}"#),
+        (&["github", "-"], r#"[{"cuda": "12.8", "tag": "2.9"}]"#),
+        (&["github", "-"], two),
+        (&["github", "-"], r#"[{"image": "ghcr.io/${{ github.repository }}:1"}, {"image": ""}]"#),
+        (&["github", "--image-key", "imge", "-"], rows),
+        (&["github", "--variant-key", "\u{1b}[31mflavor", "-"], rows),
+        (&["github", "--image-key", "cuda", "-"], r#"[{"image": "r/a:1", "cuda": "A:B:C"}]"#),
+        (&["bake", "/nonexistent.json"], ""),
+    ]
+    .iter()
+    .map(|(arguments, input)| format!("{arguments:?} {input}\n{}", refused(arguments, input)))
+    .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn out_is_written_once_and_never_over_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("m.yaml");
+    let (source, path) = (fixture("bake.json"), out.to_str().unwrap());
+    let arguments = ["import", "bake", source.to_str().unwrap(), "--out", path];
+    let (status, stdout, stderr) = run(&arguments, "");
+    assert_eq!((status, stdout.as_str()), (Some(0), ""), "{stderr}");
+    assert!(stderr.ends_with(&format!("5 images imported; next: gpusweep plan {path}\n")), "{stderr}");
+    let first = std::fs::read_to_string(&out).unwrap();
+    assert_eq!(run(&["plan", path], "").0, Some(0));
+    assert!(refused(&arguments[1..], "").contains("already exists"));
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), first);
+    // Nothing is created where nothing could be imported.
+    let other = folder.path().join("other.yaml");
+    refused(&["bake", "-", "--out", other.to_str().unwrap()], "{}");
+    assert!(!other.exists());
+    refused(&["bake", source.to_str().unwrap(), "--out", "/nonexistent/m.yaml"], "");
+}
+
+/// Texts that could break a line, a quote, a comment or a terminal; and those that are to be found.
+fn text() -> impl Strategy<Value = String> {
+    let hostile = prop::sample::select(vec![
+        "",
+        " ",
+        "\n",
+        "\r\n",
+        "\"",
+        "'",
+        "\\",
+        ": ",
+        "# ",
+        "- a\n- b",
+        "{variant}",
+        "}",
+        "{",
+        "&a",
+        "*a",
+        "!tag",
+        "---",
+        "...",
+        "null",
+        "~",
+        "true",
+        "1e3",
+        "0x1f",
+        "\u{1b}[2J",
+        "\u{7f}",
+        "\u{85}",
+        "\u{2028}",
+        "\u{202e}",
+        "\u{feff}",
+        "\u{ffff}",
+        "\u{10ffff}",
+        "\0",
+        "é",
+        "日本",
+        "${{ x }}",
+        "${TAG}",
+        "r/a:1\nname: x",
+        "r/a: 1",
+        "a@sha256:0",
+        "%YAML 1.2",
+        "<<",
+    ]);
+    let words = prop::sample::select(vec![
+        "r/a:1",
+        "r/b:cu128",
+        "r/c:rocm6.4.4",
+        "r/d:cpu",
+        "r/a:cu128",
+        "ubuntu",
+        "nvidia/cuda:12.8.1-devel",
+        "r/e",
+        "cu128",
+        "rocm644",
+        "cpu",
+        "12.8.1",
+        "12.8",
+        "128",
+        "unknown",
+        "image",
+        "none",
+        "https://e.example/whl/cu126",
+    ])
+    .prop_map(str::to_owned);
+    let joined = prop::collection::vec(prop_oneof![hostile.prop_map(str::to_owned), any::<String>()], 0..4)
+        .prop_map(|parts| parts.concat());
+    prop_oneof![4 => words, 2 => joined, 1 => "r/[a-z]{1,3}:[a-z0-9.-]{1,12}", 1 => any::<String>()]
+}
+
+fn key() -> impl Strategy<Value = String> {
+    let known = [
+        "image",
+        "tag",
+        "tags",
+        "args",
+        "platforms",
+        "variant",
+        "cuda",
+        "CUDA_VERSION",
+        "ROCM_VERSION",
+        "BASE_IMAGE",
+        "name",
+    ];
+    prop_oneof![6 => prop::sample::select(known.to_vec()).prop_map(str::to_owned), 1 => text()]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        6 => text().prop_map(Value::from),
+        1 => Just(Value::Null),
+        1 => any::<bool>().prop_map(Value::from),
+        1 => any::<i32>().prop_map(Value::from),
+        1 => any::<f64>().prop_map(|number| json!(number)),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key(), inner), 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect::<Map<_, _>>())),
+        ]
+    })
+}
+
+fn map(fields: impl Strategy<Value = Value>, most: usize) -> impl Strategy<Value = Value> {
+    prop::collection::vec((key(), fields), 0..most)
+        .prop_map(|fields| Value::Object(fields.into_iter().collect()))
+}
+
+/// A target or a row: maps whose keys are mostly those that are read.
+fn targets() -> impl Strategy<Value = Value> {
+    let target = (prop::collection::vec(text(), 0..4), map(text().prop_map(Value::from), 4), map(value(), 3))
+        .prop_map(|(tags, args, mut rest)| {
+            let fields = rest.as_object_mut().unwrap();
+            fields.insert("tags".to_owned(), json!(tags));
+            fields.insert("args".to_owned(), args);
+            rest
+        });
+    let target = prop_oneof![8 => target, 1 => value()];
+    let targets = prop::collection::vec((text(), target), 0..8)
+        .prop_map(|targets| Value::Object(targets.into_iter().collect()));
+    (targets, map(value(), 3)).prop_map(|(target, group)| json!({ "target": target, "group": group }))
+}
+
+fn matrices() -> impl Strategy<Value = Value> {
+    let row = prop_oneof![8 => map(text().prop_map(Value::from), 6), 2 => map(value(), 6), 1 => value()];
+    let rows = prop::collection::vec(row, 0..8).prop_map(Value::from);
+    (rows, map(value(), 3), any::<bool>()).prop_map(|(rows, mut axes, bare)| {
+        if bare {
+            return rows;
+        }
+        axes.as_object_mut().unwrap().insert("include".to_owned(), rows);
+        axes
+    })
+}
+
+fn is_one_line(text: &str) -> bool {
+    !text.is_empty()
+        && !text
+            .chars()
+            .any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202e}' | '\u{feff}'))
+}
+
+/// A matrix that plans exactly its images and holds nothing but lines, or one clear error.
+fn check(imported: Result<Imported, ImportError>, source: &Value) {
+    let imported = match imported {
+        Err(error) => {
+            assert!(is_one_line(&error.to_string()) && is_one_line(error.hint()), "{error:?}");
+            return;
+        }
+        Ok(imported) => imported,
+    };
+    let text = &imported.matrix;
+    assert!(text.lines().all(|line| line.is_empty() || is_one_line(line)), "{text:?}");
+    assert!(imported.warnings.iter().all(|warning| is_one_line(warning)), "{:?}", imported.warnings);
+    let matrix = gpusweep::matrix::parse(text, "m.yaml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let plan = gpusweep::plan::plan(&matrix).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let images: BTreeSet<&str> =
+        plan.cells.iter().map(|planned| planned.cell.image.reference.as_str()).collect();
+    assert_eq!(images.len(), imported.images, "{text}");
+    // An image is planned in one variant, once for each way of exposure.
+    let exposures: BTreeSet<&str> =
+        plan.cells.iter().map(|planned| planned.cell.visibility.name.as_str()).collect();
+    assert_eq!(plan.cells.len(), imported.images * exposures.len(), "{text}");
+    let source = source.to_string();
+    for image in images {
+        let (name, tag) = image.rsplit_once(':').unwrap_or((image, ""));
+        assert!(
+            source.contains(image) || source.contains(name) && source.contains(tag),
+            "{image} is invented: {source}"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_bake_file_makes_a_matrix_that_plans_or_one_error(source in targets(), name in text()) {
+        check(bake(&source.to_string(), &name), &source);
+    }
+
+    #[test]
+    fn any_rows_make_a_matrix_that_plans_or_one_error(
+        source in matrices(),
+        name in text(),
+        image in prop::option::weighted(0.3, key()),
+        variant in prop::option::weighted(0.3, key()),
+    ) {
+        check(github(&source.to_string(), &name, &Keys { image, variant }), &source);
+    }
+
+    #[test]
+    fn any_text_makes_one_error_or_a_matrix(source in any::<String>()) {
+        check(bake(&source, "x"), &json!(source));
+        check(github(&source, "x", &Keys::default()), &json!(source));
+    }
+}
+
+/// The properties above would hold of an import that refuses everything.
+#[test]
+fn most_sources_of_the_properties_are_imported() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut bakes, mut rows) = (0, 0);
+    for _ in 0..200 {
+        let source = targets().new_tree(&mut runner).unwrap().current().to_string();
+        bakes += usize::from(bake(&source, "x").is_ok());
+        let source = matrices().new_tree(&mut runner).unwrap().current().to_string();
+        rows += usize::from(github(&source, "x", &Keys::default()).is_ok());
+    }
+    assert!(bakes > 100 && rows > 50, "{bakes} of 200 bake files and {rows} of 200 matrices were imported");
+}
