@@ -49,7 +49,7 @@ impl Tags {
             match check(tag) {
                 Ok(()) => sorted.sound.push(tag.clone()),
                 Err(why) => {
-                    sorted.refused.push(format!("`{}` is no image reference: {}", shown(tag), shown(&why)))
+                    sorted.refused.push(format!("`{}` is no image reference: {}", shown(tag), shown(&why)));
                 }
             }
         }

@@ -17,7 +17,7 @@ pub(super) fn slug(text: &str) -> String {
     for c in text.chars() {
         let c = if fits(c) { c } else { '-' };
         let doubled = c == '-' && name.ends_with('-');
-        if !doubled && !(name.is_empty() && !c.is_ascii_alphanumeric()) {
+        if c.is_ascii_alphanumeric() || !(name.is_empty() || doubled) {
             name.push(c);
         }
         if name.len() == MAX_NAME {

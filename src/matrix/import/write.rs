@@ -134,7 +134,7 @@ fn entries(text: &mut String, variants: &Variants) {
                 let _ = writeln!(text, " stack: {} }}", stack.as_str());
             }
             (None, _) => {
-                text.push_str("} # say its stack, so that what cannot apply is pruned: { stack: cuda }\n")
+                text.push_str("} # say its stack, so that what cannot apply is pruned: { stack: cuda }\n");
             }
         }
     }
