@@ -1,7 +1,7 @@
 //! The rows of a GitHub Actions matrix: one for each job that it makes.
 //!
 //! Main type: [`Row`]; entry point: [`rows`]. Axes, `exclude` and `include` are combined as GitHub does:
-//! <https://docs.github.com/en/actions/how-tos/write-workflows/choose-what-workflows-do/run-job-variations>. It does not
+//! <https://docs.github.com/en/actions/using-jobs/using-a-matrix-for-your-jobs>. It does not
 //! know what the values mean.
 
 use serde_json::{Map, Value};

@@ -194,6 +194,23 @@ fn one_image_of_no_known_variant_needs_no_variants() {
 }
 
 #[test]
+fn values_of_arguments_are_not_copied() {
+    let bake = bake(
+        r#"{"target": {"a": {"tags": ["r/a:cu128"], "args": {"HF_TOKEN": "hf_secret", "CUDA_VERSION": "12.8.1-hf_secret"},
+        "labels": {"x": "hf_secret"}, "secret": ["id=hf_secret"]}}}"#,
+        "x",
+    );
+    let github = github(
+        r#"[{"image": "r/a:cu128", "token": "hf_secret", "cuda": "hf_secret"}]"#,
+        "x",
+        &Keys::default(),
+    );
+    for imported in [bake.unwrap(), github.unwrap()] {
+        assert!(!format!("{imported:?}").contains("hf_secret"), "{}", imported.matrix);
+    }
+}
+
+#[test]
 fn toolkits_of_one_short_name_are_two_variants() {
     let text = r#"{"target": {
         "a": {"tags": ["r/a:cu128"], "args": {"CUDA_VERSION": "12.8.1"}},
