@@ -6,10 +6,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use gpusweep::matrix::import::{Keys, github};
+use gpusweep::matrix::import::{Keys, bake, github};
 use serde_json::json;
 
-use crate::engine::gpusweep;
+use crate::engine::{gpusweep, sweep};
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/import").join(name)
@@ -53,6 +53,18 @@ fn rows_of_github_become_a_matrix_that_plans() {
 fn axes_of_github_are_combined_and_keys_can_be_given() {
     let keys = ["github", "--image-key", "image.base_image", "--variant-key", "image.flavor"];
     insta::assert_snapshot!(whole(&keys, "axes.json"));
+}
+
+/// On the real engine: the repository's name tells that it is a CPU build, and so what it must answer where nothing is exposed.
+#[test]
+fn an_imported_matrix_runs_as_it_is() {
+    let source = json!({ "target": { "torch": { "tags": ["localhost/gpusweep/torch-cpu:1"] } } });
+    let run = sweep(&bake(&source.to_string(), "base").unwrap().matrix);
+    assert_eq!(run.status, Some(0), "{}{}", run.stdout, run.stderr);
+    let cell = &run.cells()[0];
+    let told =
+        ["image", "variant", "stack", "visibility", "code", "verdict"].map(|key| cell[key].as_str().unwrap());
+    assert_eq!(told, ["torch", "cpu", "cpu", "none", "GPU_BACKEND_ABSENT", "expected"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Matrices from what others already have: the targets of a bake file, the rows of a GitHub Actions matrix.
 //!
-//! Main type: [`Imported`], from [`bake()`] or [`github()`]. A reader a source; both give [`draft::Found`]s, of which
+//! Main type: [`Imported`], from [`bake()`] or [`github()`]. A reader a source; both give `draft::Found`s, of which
 //! `write` makes the text. It must not know of files, nor of how warnings are shown.
 
 mod bake;
