@@ -51,7 +51,8 @@ fn groups(document: &Value, targets: &Map<String, Value>, draft: &mut Draft) {
     for (name, group) in groups {
         let members = texts(group.get("targets"));
         let told: Vec<String> = members.iter().map(|member| shown(member)).collect();
-        draft.about.push(format!("group {}: {}", shown(name), told.join(", ")));
+        let told = if told.is_empty() { "empty".to_owned() } else { told.join(", ") };
+        draft.about.push(format!("group {}: {told}", shown(name)));
         for member in
             members.iter().filter(|member| !targets.contains_key(*member) && !groups.contains_key(*member))
         {

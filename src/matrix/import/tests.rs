@@ -211,6 +211,15 @@ fn values_of_arguments_are_not_copied() {
 }
 
 #[test]
+fn null_stands_for_what_is_not_there() {
+    let text = r#"{"target": {"a": {"tags": [null, "r/a:cu128"], "args": null, "platforms": null}, "b": null},
+        "group": {"default": null}, "variable": null}"#;
+    let imported = bake(text, "x").unwrap();
+    assert_eq!(imported.warnings, ["target `b` is left out: it has no tags"]);
+    assert!(imported.matrix.contains("# group default: empty\n"), "{}", imported.matrix);
+}
+
+#[test]
 fn toolkits_of_one_short_name_are_two_variants() {
     let text = r#"{"target": {
         "a": {"tags": ["r/a:cu128"], "args": {"CUDA_VERSION": "12.8.1"}},
