@@ -6,6 +6,7 @@ mod carry;
 mod checker;
 mod clean;
 mod failure;
+mod import;
 mod options;
 mod plan;
 mod record;
@@ -33,6 +34,7 @@ pub fn main() -> ExitCode {
         Command::Resume(options) => resume::resume(&options, arguments.color),
         Command::Plan(options) => plan::plan(&options, arguments.color),
         Command::Report(options) => report::report(&options, arguments.color),
+        Command::Import(options) => import::import(&options),
         Command::Schema(options) => schema::schema(&options),
         Command::Clean(options) => clean::clean(&options),
         Command::Checker(options) => checker::checker(&options),

@@ -42,6 +42,8 @@ pub(super) enum Command {
     Plan(PlanOptions),
     /// Show a finished or partial run again
     Report(ReportOptions),
+    /// Make a matrix of what you already have: a bake file, a GitHub Actions matrix
+    Import(ImportOptions),
     /// Print the JSON Schema of a document
     Schema(SchemaOptions),
     /// Remove containers and volumes that a crashed sweep left, found by their label
@@ -141,6 +143,42 @@ pub(super) struct ReportOptions {
     /// What each cell of the table shows
     #[arg(long, value_name = "VALUE", value_parser = names(&Value::ALL, Value::as_str).try_map(|name| name.parse::<Value>()))]
     pub(super) value: Option<Value>,
+}
+
+#[derive(Args)]
+pub(super) struct ImportOptions {
+    #[command(subcommand)]
+    pub(super) source: ImportSource,
+}
+
+#[derive(Subcommand)]
+pub(super) enum ImportSource {
+    /// From what `docker buildx bake --print` writes: one image a target
+    Bake {
+        #[command(flatten)]
+        target: ImportTarget,
+    },
+    /// From a GitHub Actions matrix, {"include": [{…}]}: one image a row
+    Github {
+        #[command(flatten)]
+        target: ImportTarget,
+        /// Key of the image reference [default: found by its name and values]
+        #[arg(long, value_name = "KEY")]
+        image_key: Option<String>,
+        /// Key whose value names the variant [default: found; else the rules of docs/import.md]
+        #[arg(long, value_name = "KEY")]
+        variant_key: Option<String>,
+    },
+}
+
+#[derive(Args)]
+pub(super) struct ImportTarget {
+    /// JSON to read; `-` reads standard input
+    #[arg(value_name = "FILE")]
+    pub(super) file: PathBuf,
+    /// Where to write the matrix; must not exist [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
 }
 
 #[derive(Args)]

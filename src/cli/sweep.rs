@@ -70,7 +70,13 @@ pub(super) fn commands(plan: &Plan) -> BTreeMap<CellId, String> {
         .collect()
 }
 
+/// The text of a matrix.
 pub(super) fn read(path: &Path) -> Result<String, Failure> {
+    text_of(path, "the matrix", "give the path of a YAML file, such as matrices/quickstart.yaml")
+}
+
+/// The text of a file, or of standard input for `-`; the hint is for one that cannot be read.
+pub(super) fn text_of(path: &Path, what: &str, hint: &str) -> Result<String, Failure> {
     let text = if path == Path::new("-") {
         let mut text = Vec::new();
         std::io::stdin().read_to_end(&mut text).map(|_| text)
@@ -78,9 +84,7 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
         std::fs::read(path)
     };
     let name = path.display();
-    let bytes = text.map_err(|error| {
-        Failure::usage(format!("cannot read the matrix `{name}`: {error}"))
-            .hint("give the path of a YAML file, such as matrices/quickstart.yaml")
-    })?;
-    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the matrix `{name}` is not UTF-8")))
+    let bytes =
+        text.map_err(|error| Failure::usage(format!("cannot read {what} `{name}`: {error}")).hint(hint))?;
+    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{what} `{name}` is not UTF-8")))
 }

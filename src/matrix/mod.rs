@@ -2,7 +2,7 @@
 //!
 //! Main type: [`Matrix`], from [`parse()`]; what is wrong is one [`MatrixError`] with its place and the way out. `raw`
 //! holds the matrix as typed, `meant` as meant; one file an axis lies between. A way of exposing a GPU is one row in
-//! `presets`. It must not know of engines, nor which combinations apply.
+//! `presets`. [`import`] makes matrices of what others have. It must not know of engines, nor which combinations apply.
 
 mod at;
 mod condition;
@@ -12,6 +12,7 @@ mod facts;
 mod gpus;
 mod hosts;
 mod images;
+pub mod import;
 mod include;
 mod meant;
 mod outcome;

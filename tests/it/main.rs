@@ -8,6 +8,7 @@ mod exposure;
 mod faults;
 mod hostile;
 mod images;
+mod import;
 mod infrastructure;
 mod interpreters;
 mod isolation;
