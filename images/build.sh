@@ -38,6 +38,8 @@ parent_of() { sed -n "s,^ARG BASE=$repository/\([^:]*\):1\$,\1,p" "$here/$1/Dock
 suite_of() { sed -n 's,^ARG BASE=debian:\([a-z]*\)-slim$,\1,p' "$here/$1/Dockerfile"; }
 stands_on_debian() { [ -n "$(suite_of "$1")" ]; }
 packages_of() { sed -n 's/^ARG PACKAGES="\(.*\)"$/\1/p' "$here/$1/Dockerfile"; }
+# The parts of Debian that its packages come from; nothing where that is main alone.
+components_of() { sed -n 's/^ARG COMPONENTS="\(.*\)"$/\1/p' "$here/$1/Dockerfile"; }
 wheel_lists_of() { find "$here/$1" -name 'wheels-*.txt' | sort; }
 
 # The digest of everything that decides what is in the image. image.toml is left out: another expectation makes no other
@@ -126,7 +128,9 @@ host_apt_options() {
 }
 
 make_root() {
-  local options=() line
+  local options=() line components
+  components=$(components_of "$name")
+  if [ -n "$components" ]; then options+=("--components=${components// /,}"); fi
   while read -r line; do options+=("--aptopt=$line"); done < <(host_apt_options)
   # The documentation goes: 20 MB that no check reads. Excluding it before the first packages are unpacked is slow in
   # mmdebstrap, so that those are emptied at the end.

@@ -1,13 +1,16 @@
 //! The driver probe, with the programs as they are shipped, beside a double of NVIDIA's driver library.
 //!
 //! The double stands for hardware: results of cuInit, devices, and the way through a computation. It proves what gpusweep
-//! makes of them, and nothing of the kernels themselves.
+//! makes of them, and nothing of the kernels themselves. NVIDIA's real library, and AMD's real compiler, come last.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpusweep::backend::checker;
 use gpusweep_report::{Chosen, Code, DRIVER_RESULTS, Probe, Report, Stage};
+use object::{Object as _, ObjectSymbol as _};
+
+use crate::exposure::report_on;
 
 /// Both programs and the double. Made for each run: a static would never be dropped, and its folder would stay.
 struct Bench {
@@ -134,4 +137,55 @@ fn variables_that_hide_devices_are_found_out() {
     assert_ne!(report.cause.map(|cause| cause.id).as_deref(), Some("visibility-variables"));
     let report = driver(&[("FAKE_GPUS", "0")]);
     assert_eq!(report.exposure.unwrap().devices_without_variables, None, "nothing was set");
+}
+
+/// No double: the library is Debian's libcuda1, on a machine without a GPU. What the double says for 100 is what it says.
+#[test]
+fn the_real_library_without_a_gpu_says_what_the_double_says() {
+    let double = driver(&[("FAKE_CUINIT", "100")]);
+    for arguments in ["--probe driver", ""] {
+        let real = report_on("", "localhost/gpusweep/cuda-driver:1", arguments);
+        assert_eq!((real.code, real.stage), (Code::GpuUnavailable, Stage::Driver), "{}", message(&real));
+        assert_eq!((&real.cause, &real.first_error), (&double.cause, &double.first_error));
+        let told = real.driver.unwrap();
+        assert_eq!((told.api.as_str(), told.init_result), ("cuda", Some(100)));
+        assert!(told.library.unwrap().starts_with("libcuda.so.5"), "a version suffix");
+        assert!(told.version.is_some_and(|version| version >= 12_000), "{:?}", told.version);
+        assert!(
+            real.exposure.unwrap().libraries.iter().any(|library| library.name.starts_with("libcuda.so.5"))
+        );
+    }
+}
+
+/// No double: the compiler is ROCm 5.2's, from Debian, which needs no GPU for it. What it makes was never run.
+#[test]
+fn the_hip_kernels_compile() {
+    let work = tempfile::tempdir().unwrap();
+    let native = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/native");
+    let program = work.path().join("hiprtc");
+    let built =
+        Command::new("cc").arg("-o").arg(&program).arg(native.join("tests/hiprtc.c")).arg("-ldl").status();
+    assert!(built.unwrap().success());
+    std::fs::copy(native.join("src/driver/kernels.hip"), work.path().join("kernels.hip")).unwrap();
+    for architecture in ["gfx906", "gfx908", "gfx90a", "gfx1030"] {
+        let mount = format!("{}:/work:ro", work.path().display());
+        let output = Command::new("docker")
+            .args([
+                "run",
+                "--rm",
+                "--network",
+                "none",
+                "--volume",
+                &mount,
+                "localhost/gpusweep/rocm-userland:1",
+            ])
+            .args(["/work/hiprtc", "/work/kernels.hip", architecture])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{architecture}: {}", String::from_utf8_lossy(&output.stderr));
+        let object =
+            object::read::elf::ElfFile64::<object::Endianness>::parse(output.stdout.as_slice()).unwrap();
+        let names: Vec<_> = object.symbols().filter_map(|symbol| symbol.name().ok()).collect();
+        assert!(["product.kd", "gradient.kd"].iter().all(|name| names.contains(name)), "{names:?}");
+    }
 }

@@ -7,7 +7,7 @@ use gpusweep_report::{Code, Report, Stage};
 use object::read::elf::{ElfFile64, ProgramHeader as _};
 
 use crate::engine::Image;
-use crate::exposure::report;
+use crate::exposure::{report, report_on};
 
 const BARE: &str = "localhost/gpusweep/bare:1";
 
@@ -56,6 +56,21 @@ fn on_every_debian() {
     }
 }
 
+/// Debian's real torch, and its libtorch without Python: nothing may be written, and nobody is anybody.
+#[test]
+fn torch_computes_on_a_read_only_root_under_any_user() {
+    for flags in
+        ["--read-only", "--read-only --user 1000:1000", "--read-only --tmpfs /tmp:noexec --user 65534"]
+    {
+        for image in ["torch-cpu", "torch-venv", "libtorch-debian"] {
+            let python = if image == "torch-venv" { " --python /opt/venv/bin/python" } else { "" };
+            let report =
+                report_on(flags, &format!("localhost/gpusweep/{image}:1"), &format!("--device cpu{python}"));
+            assert_eq!(report.code, Code::CpuCheckPassed, "{image} {flags}: {:?}", report.first_error);
+        }
+    }
+}
+
 fn profile(name: &str) -> String {
     format!("--security-opt seccomp={}/tests/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"))
 }
@@ -67,6 +82,16 @@ fn under_a_seccomp_profile_that_allows_no_more_than_it_calls() {
     let report_under = report(&profile("seccomp-narrow"), BARE);
     found_no_interpreter(&report_under, "narrow");
     assert_eq!(report_under.exposure, report("", BARE).exposure);
+}
+
+/// So do the native worker and what it loads: Debian's libtorch, and NVIDIA's real driver library.
+#[test]
+fn native_probes_under_the_same_profile() {
+    let narrow = profile("seccomp-narrow");
+    let torch = report_on(&narrow, "localhost/gpusweep/libtorch-debian:1", "--probe libtorch --device cpu");
+    assert_eq!(torch.code, Code::CpuCheckPassed, "{:?}", torch.first_error);
+    let driver = report_on(&narrow, "localhost/gpusweep/cuda-driver:1", "--probe driver");
+    assert_eq!(driver.driver.and_then(|driver| driver.init_result), Some(100), "{:?}", driver.first_error);
 }
 
 /// It cannot start anything, and says so: that is no word about the image's torch.

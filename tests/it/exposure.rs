@@ -33,6 +33,11 @@ fn run(command: &mut Command) {
 
 /// Runs the checker in a container with these flags.
 pub(crate) fn report(flags: &str, image: &str) -> Report {
+    report_on(flags, image, "")
+}
+
+/// The same, with arguments for the checker.
+pub(crate) fn report_on(flags: &str, image: &str, arguments: &str) -> Report {
     let work = nodes();
     let programs = checker::install(work.path()).unwrap();
     let mount = format!("{}:/programs:ro", programs.parent().unwrap().display());
@@ -51,6 +56,7 @@ pub(crate) fn report(flags: &str, image: &str) -> Report {
         ])
         .args(flags)
         .arg(image)
+        .args(arguments.split_whitespace())
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
