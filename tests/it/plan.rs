@@ -44,7 +44,7 @@ fn every_matrix_of_the_repository_has_its_cells() {
         .collect();
     let expected = [
         ("cuda-vs-mi300x.yaml", 20, 12),
-        ("local-images.yaml", 12, 12),
+        ("local-images.yaml", 14, 14),
         ("pytorch-official.yaml", 15, 10),
         ("quickstart.yaml", 8, 8),
     ];
