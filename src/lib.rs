@@ -4,12 +4,13 @@
 //! one before it gave. A module may import from those on its left only:
 //!
 //! `model ← matrix ← plan ← event`, then two branches that never meet: `event ← backend ← run` and
-//! `event ← journal ← ledger ← diagnose ← summary ← table ← render, progress`. Only [`cli`] joins them; a test holds
-//! this order.
+//! `event ← journal ← ledger ← diagnose ← summary ← table ← render, progress`; `doctor` needs of these only how text is
+//! shown. Only [`cli`] joins them; a test holds this order.
 
 pub mod backend;
 pub mod cli;
 pub mod diagnose;
+pub mod doctor;
 pub mod event;
 pub mod exit;
 pub mod journal;

@@ -37,7 +37,8 @@ pub(super) fn clean(options: &CleanOptions) -> Outcome {
     })
 }
 
-fn endpoint(host: &str) -> Result<Endpoint, Failure> {
+/// The endpoint that `--host` names.
+pub(super) fn endpoint(host: &str) -> Result<Endpoint, Failure> {
     match (host, host.strip_prefix("unix://")) {
         ("local", _) => Ok(Endpoint::Current),
         (_, Some(path)) if path.starts_with('/') => Ok(Endpoint::Unix(path.to_owned())),

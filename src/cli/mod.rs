@@ -5,6 +5,7 @@
 mod carry;
 mod checker;
 mod clean;
+mod doctor;
 mod failure;
 mod import;
 mod options;
@@ -36,6 +37,7 @@ pub fn main() -> ExitCode {
         Command::Report(options) => report::report(&options, arguments.color),
         Command::Import(options) => import::import(&options),
         Command::Schema(options) => schema::schema(&options),
+        Command::Doctor(options) => doctor::doctor(&options, arguments.color),
         Command::Clean(options) => clean::clean(&options),
         Command::Checker(options) => checker::checker(&options),
     };

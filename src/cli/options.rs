@@ -46,6 +46,8 @@ pub(super) enum Command {
     Import(ImportOptions),
     /// Print the JSON Schema of a document
     Schema(SchemaOptions),
+    /// Show what each engine and its machine offer GPU containers, and what is missing
+    Doctor(DoctorOptions),
     /// Remove containers and volumes that a crashed sweep left, found by their label
     Clean(CleanOptions),
     /// Write the checker that this program carries to a file, and print its path
@@ -197,6 +199,31 @@ pub(super) enum Document {
     Report,
     /// What a run folder's summary.json holds
     Summary,
+    /// What `gpusweep doctor --format json` prints
+    Doctor,
+}
+
+#[derive(Args)]
+pub(super) struct DoctorOptions {
+    /// Look at the hosts of this matrix
+    #[arg(value_name = "MATRIX")]
+    pub(super) matrix: Option<PathBuf>,
+    /// Engine: `local` or unix:///path; may be repeated [default: local]
+    #[arg(long = "host", value_name = "H")]
+    pub(super) hosts: Vec<String>,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(super) format: DoctorFormat,
+}
+
+/// Ways of showing an examination.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(super) enum DoctorFormat {
+    /// One section a host
+    #[default]
+    Table,
+    /// The document gpusweep.doctor/1
+    Json,
 }
 
 #[derive(Args)]

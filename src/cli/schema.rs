@@ -12,6 +12,7 @@ pub(super) fn schema(options: &SchemaOptions) -> Outcome {
     let schema = match options.document {
         Document::Matrix => crate::matrix::schema(),
         Document::Report => schemars::schema_for!(gpusweep_report::Report),
+        Document::Doctor => schemars::schema_for!(crate::doctor::Examined),
         Document::Summary => schemars::schema_for!(crate::summary::Summary),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(Failure::failed)?;

@@ -5,6 +5,7 @@
 mod axis;
 mod cell;
 mod code;
+mod engine;
 mod fact;
 mod hex;
 mod host;
@@ -14,6 +15,7 @@ mod visibility;
 pub use axis::Axis;
 pub use cell::{Cell, CellId, CellParts, Checks, Device, Expectation, ImageRef, Limits, Stack, Variant};
 pub use code::{CellCode, Code};
+pub use engine::{EngineFacts, RuntimeFacts};
 pub use fact::{Fact, FactValue};
 pub(crate) use hex::hex;
 pub use host::{BackendKind, Endpoint, Host};

@@ -111,11 +111,12 @@ impl Cells {
             expect: expect::expectation(combination, matrix),
             limits: matrix.cell_limits.clone(),
         });
+        let pruned = prune::reason(combination, cell.checks.probe);
         let index = self.list.len();
         if self.by_id.insert(cell.id().clone(), index).is_some() {
             return Err(PlanError::SameId(cell.id().clone()));
         }
-        self.list.push(PlannedCell { cell, pruned: prune::reason(combination) });
+        self.list.push(PlannedCell { cell, pruned });
         Ok(index)
     }
 

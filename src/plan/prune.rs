@@ -2,14 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use gpusweep_report::Probe;
+
 use super::expand::Combination;
 use crate::model::{Device, Grant, Stack, Vendor};
 
 /// Why the combination cannot apply; none = it is to run.
-pub(super) fn reason(combination: &Combination<'_>) -> Option<String> {
+pub(super) fn reason(combination: &Combination<'_>, probe: Probe) -> Option<String> {
     let vendors: BTreeSet<Vendor> = combination.visibility.grants.iter().filter_map(Grant::vendor).collect();
     // Asked for the CPU, a GPU that is there must not disturb: that is worth a cell.
     match combination.device {
+        // A driver computes on its GPU alone.
+        Device::Cpu if probe == Probe::Driver => {
+            return Some(
+                "the probe `driver` computes on GPUs only, and this cell asks for the CPU".to_owned(),
+            );
+        }
         Device::Cpu => {}
         Device::Gpu(_) => {
             if let Some(reason) = stack_against(combination, &vendors) {

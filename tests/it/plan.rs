@@ -105,6 +105,22 @@ expect:
 }
 
 #[test]
+fn a_probe_that_needs_a_gpu_is_pruned_where_the_cpu_is_asked_for() {
+    let plan = planned(&format!(
+        "{HEAD}images: [{{ name: a, ref: a }}]\nchecks: {{ probe: driver, device: [0, cpu] }}\n"
+    ));
+    let pruned: Vec<Option<&str>> = plan.cells.iter().map(|planned| planned.pruned.as_deref()).collect();
+    assert_eq!(
+        pruned,
+        [None, Some("the probe `driver` computes on GPUs only, and this cell asks for the CPU")]
+    );
+    let python = planned(&format!(
+        "{HEAD}images: [{{ name: a, ref: a }}]\nchecks: {{ probe: python, device: cpu }}\n"
+    ));
+    assert_eq!(python.runnable().count(), 1);
+}
+
+#[test]
 fn what_is_excluded_is_gone_and_what_is_included_is_there_and_not_pruned() {
     let plan = planned(&format!(
         "{HEAD}images: [{{ name: a, ref: 'a:{{variant}}' }}]

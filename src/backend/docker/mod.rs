@@ -5,6 +5,7 @@
 //! (`attempt`), understand refusals (`refusal`), and remove what is left (`clean`).
 
 mod applied;
+mod ask;
 mod attempt;
 mod clean;
 mod deliver;
@@ -21,6 +22,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::{OnceCell, Semaphore};
 
+pub use ask::ask;
 pub use clean::{Cleaned, clean};
 pub use endpoint::{EndpointError, socket};
 pub use line::command;
