@@ -121,7 +121,10 @@ fn body(cell: usize, volume: &str) -> ContainerCreateBody {
 }
 
 fn socket() -> String {
-    gpusweep::backend::docker::socket(&gpusweep::model::Endpoint::Current).expect("a unix socket")
+    match gpusweep::backend::docker::route(&gpusweep::model::Endpoint::Current) {
+        Ok(gpusweep::backend::docker::Route::Unix(path)) => path,
+        other => panic!("{other:?} is no unix socket"),
+    }
 }
 
 fn shell(width: usize, volume: &str) {

@@ -8,7 +8,7 @@ use super::options::CleanOptions;
 use super::terminal::say;
 use crate::backend::docker::{self, Cleaned};
 use crate::exit::Exit;
-use crate::model::Endpoint;
+use crate::model::{Endpoint, NoEndpoint};
 
 /// Removes what crashed sweeps left on the named engines.
 pub(super) fn clean(options: &CleanOptions) -> Outcome {
@@ -39,12 +39,7 @@ pub(super) fn clean(options: &CleanOptions) -> Outcome {
 
 /// The endpoint that `--host` names.
 pub(super) fn endpoint(host: &str) -> Result<Endpoint, Failure> {
-    match (host, host.strip_prefix("unix://")) {
-        ("local", _) => Ok(Endpoint::Current),
-        (_, Some(path)) if path.starts_with('/') => Ok(Endpoint::Unix(path.to_owned())),
-        (_, _) => Err(Failure::usage(format!("`{host}` is no host that this version reaches"))
-            .hint("give `local`, or a socket such as unix:///var/run/docker.sock")),
-    }
+    host.parse().map_err(|error: NoEndpoint| Failure::usage(error.message).hint(error.hint))
 }
 
 fn tell(host: &str, cleaned: &Cleaned) -> Result<(), Failure> {

@@ -208,7 +208,7 @@ pub(super) struct DoctorOptions {
     /// Look at the hosts of this matrix
     #[arg(value_name = "MATRIX")]
     pub(super) matrix: Option<PathBuf>,
-    /// Engine: `local` or unix:///path; may be repeated [default: local]
+    /// Engine: `local`, a docker context, or a unix://, tcp:// or ssh:// endpoint; may be repeated [default: local]
     #[arg(long = "host", value_name = "H")]
     pub(super) hosts: Vec<String>,
     /// What to print on standard output
@@ -228,7 +228,7 @@ pub(super) enum DoctorFormat {
 
 #[derive(Args)]
 pub(super) struct CleanOptions {
-    /// Engine: `local` or unix:///path; may be repeated
+    /// Engine: `local`, a docker context, or a unix://, tcp:// or ssh:// endpoint; may be repeated
     #[arg(long = "host", value_name = "H", default_value = "local")]
     pub(super) hosts: Vec<String>,
     /// Also remove what belongs to a sweep that is still at work

@@ -6,9 +6,9 @@ use super::at::{At, Place, Texts};
 use super::either::NameOr;
 use super::error::{Parsed, Problem, nearest};
 use super::images::duplicate;
-use super::raw::RawHost;
+use super::raw::{RawHost, RawTls};
 use super::scalars;
-use crate::model::{BackendKind, Endpoint, Host, Stack};
+use crate::model::{BackendKind, Endpoint, Host, NoEndpoint, Stack, TlsFiles};
 
 /// What launches cells, as a matrix names it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ fn spelled_out(raw: &RawHost, default: Backend, source: &str) -> Parsed<Host> {
     let backend = raw.backend.as_ref().map_or(Ok(default), parse_backend)?;
     let backend = match (backend, &raw.endpoint) {
         (Backend::Docker, None) => BackendKind::Docker(Endpoint::Current),
-        (Backend::Docker, Some(text)) => BackendKind::Docker(endpoint(text)?),
+        (Backend::Docker, Some(text)) => BackendKind::Docker(secured(endpoint(text)?, raw.tls.as_ref())?),
         (Backend::Host, None) => BackendKind::Host,
         (Backend::Host, Some(text)) => {
             return Err(Problem::new(
@@ -96,6 +96,33 @@ fn spelled_out(raw: &RawHost, default: Backend, source: &str) -> Parsed<Host> {
     })
 }
 
+/// TLS is for addresses: contexts bring their own, and ssh has no need of it.
+fn secured(endpoint: Endpoint, tls: Option<&At<RawTls>>) -> Parsed<Endpoint> {
+    let Some(At { value: raw, place }) = tls else { return Ok(endpoint) };
+    let path = |text: &Option<At<String>>| text.as_ref().map(|text| text.value.clone());
+    let files = TlsFiles {
+        ca: path(&raw.ca),
+        cert: path(&raw.cert),
+        key: path(&raw.key),
+        skip_verify: raw.skip_verify,
+    };
+    match endpoint {
+        Endpoint::Tcp { address, .. } if files.cert.is_some() == files.key.is_some() => {
+            Ok(Endpoint::Tcp { address, tls: Some(files) })
+        }
+        Endpoint::Tcp { .. } => Err(Problem::new(
+            *place,
+            "`tls` has a certificate without its key, or a key without its certificate",
+            "give both `cert` and `key`, or neither",
+        )),
+        Endpoint::Current | Endpoint::Context(_) | Endpoint::Unix(_) | Endpoint::Ssh(_) => Err(Problem::new(
+            *place,
+            "`tls` is for endpoints of the kind `tcp://host:port`",
+            "remove `tls`, or give such an endpoint",
+        )),
+    }
+}
+
 fn parse_stacks(stacks: &Texts, source: &str) -> Parsed<BTreeSet<Stack>> {
     stacks.items(source).iter().map(scalars::stack).collect()
 }
@@ -108,35 +135,14 @@ fn parse_backend(text: &At<String>) -> Parsed<Backend> {
     }
 }
 
+/// A name that is nearly that of a kind of host is mistyped, and no context.
 fn endpoint(text: &At<String>) -> Parsed<Endpoint> {
-    if text.value == "local" {
-        return Ok(Endpoint::Current);
+    if let Some(meant) = nearest(&text.value, &["local", "host"]).filter(|meant| *meant != text.value) {
+        let message =
+            format!("host `{}` cannot be reached: it is neither `local` nor a likely name", text.value);
+        return Err(Problem::new(text.place, message, format!("did you mean `{meant}`?")));
     }
-    if let Some(path) = text.value.strip_prefix("unix://") {
-        return match path {
-            path if path.starts_with('/') && path.len() > 1 => Ok(Endpoint::Unix(path.to_owned())),
-            _ => Err(Problem::new(
-                text.place,
-                format!("`{}` names no absolute path", text.value),
-                "give the socket's full path, with three slashes: `unix:///var/run/docker.sock`",
-            )),
-        };
-    }
-    let message = format!(
-        "host `{}` cannot be reached: this version reaches only the local engine and unix sockets",
-        text.value
-    );
-    let remote = text.value.starts_with("ssh://") || text.value.starts_with("tcp://");
-    let hint = match nearest(&text.value, &["local", "host"]) {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None if remote => "forward its socket with `ssh -N -L /tmp/engine.sock:/var/run/docker.sock HOST`, and give \
-                           `unix:///tmp/engine.sock`"
-            .to_owned(),
-        None => "give `local` or `unix:///path/to.sock`; for a docker context, run `docker context use NAME` and give \
-                 `local`"
-            .to_owned(),
-    };
-    Err(Problem::new(text.place, message, hint))
+    text.value.parse().map_err(|error: NoEndpoint| Problem::new(text.place, error.message, error.hint))
 }
 
 fn check_placement(placement: &At<String>, hosts: &[Host]) -> Parsed<()> {

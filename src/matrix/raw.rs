@@ -142,17 +142,43 @@ pub(super) struct RawVisibility {
     pub(super) privileged: bool,
 }
 
+/// The files of a TLS connection, by their paths on this machine.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a map with `ca`, `cert` and `key`")]
+#[schemars(rename = "Tls")]
+pub(super) struct RawTls {
+    /// Certificates of the authorities that the engine's certificate is checked against.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "String")]
+    pub(super) ca: Option<At<String>>,
+    /// This client's certificate.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "String")]
+    pub(super) cert: Option<At<String>>,
+    /// The key of that certificate.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "String")]
+    pub(super) key: Option<At<String>>,
+    /// Leave the engine's certificate unchecked.
+    #[serde(default)]
+    pub(super) skip_verify: bool,
+}
+
 /// One place where cells run.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "`local`, `host`, a `unix://` socket, or a map with `name`")]
+#[serde(deny_unknown_fields, expecting = "`local`, `host`, an endpoint, or a map with `name`")]
 #[schemars(rename = "Host")]
 pub(super) struct RawHost {
     /// Name in tables.
     pub(super) name: At<String>,
-    /// `local`, or `unix:///path/to/the.sock`. Default: `local`.
+    /// `local`, a docker context, `unix:///path`, `tcp://host:port` or `ssh://user@host`. Default: `local`.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "String")]
     pub(super) endpoint: Option<At<String>>,
+    /// Files of a `tcp://` endpoint with TLS. Default: as `DOCKER_TLS_VERIFY` and `DOCKER_CERT_PATH` say.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "RawTls")]
+    pub(super) tls: Option<At<RawTls>>,
     /// `docker`, or `host` for this machine itself without a container.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "shape::Backend")]

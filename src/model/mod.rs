@@ -18,6 +18,6 @@ pub use code::{CellCode, Code};
 pub use engine::{EngineFacts, RuntimeFacts};
 pub use fact::{Fact, FactValue};
 pub(crate) use hex::hex;
-pub use host::{BackendKind, Endpoint, Host};
+pub use host::{BackendKind, Endpoint, Host, NoEndpoint, TlsFiles};
 pub use observation::{Applied, Fault, FaultKind, KillReason, Observation, Phase};
 pub use visibility::{Grant, Vendor, Visibility};

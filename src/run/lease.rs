@@ -85,7 +85,9 @@ impl Leases {
 pub(super) fn machine(host: Option<&Host>, name: &str) -> String {
     match host.map(|host| &host.backend) {
         Some(BackendKind::Host | BackendKind::Docker(Endpoint::Current | Endpoint::Unix(_))) => String::new(),
-        None => name.to_owned(),
+        Some(BackendKind::Docker(Endpoint::Context(_) | Endpoint::Tcp { .. } | Endpoint::Ssh(_))) | None => {
+            name.to_owned()
+        }
     }
 }
 

@@ -92,7 +92,7 @@ fn the_hosts_of_a_matrix_are_looked_at() {
         .map(|host| (&host["host"], host["engine"].is_object(), host["machine"].is_object()))
         .collect();
     assert_eq!(hosts, [(&"local".into(), true, true), (&"host".into(), false, true)]);
-    let (status, _, stderr) = doctor(&["--host", "nonsense"]);
+    let (status, _, stderr) = doctor(&["--host", "http://nonsense"]);
     assert_eq!(status, Some(2));
-    assert!(stderr.contains("`nonsense`"), "{stderr}");
+    assert!(stderr.contains("`http://nonsense`"), "{stderr}");
 }

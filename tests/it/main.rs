@@ -8,6 +8,7 @@ mod everywhere;
 mod exposure;
 mod faults;
 mod hostile;
+mod hosts;
 mod images;
 mod import;
 mod infrastructure;

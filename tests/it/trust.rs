@@ -112,7 +112,8 @@ fn a_dead_engine_is_told_from_failing_rows_whatever_else_is_planned() {
 
 #[test]
 fn two_hosts_may_be_one_engine() {
-    let socket = gpusweep::backend::docker::socket(&gpusweep::model::Endpoint::Current).unwrap();
+    let route = gpusweep::backend::docker::route(&gpusweep::model::Endpoint::Current).unwrap();
+    let gpusweep::backend::docker::Route::Unix(socket) = route else { panic!("{route:?} is no socket") };
     let more = format!(
         "hosts: [local, {{ name: again, endpoint: \"unix://{socket}\" }}]\nexpect: [{{ when: {{}}, code: TORCH_MISSING }}]"
     );

@@ -1,126 +1,283 @@
-//! Finds the socket that `docker` itself would talk to.
+//! Finds the engine that `docker` itself would talk to.
 //!
-//! Main function: [`socket`]. Contexts are described in docker's documentation under "Docker contexts"; each lies in a
-//! folder that is named by the SHA-256 of its name.
+//! Main function: [`route`]. Contexts are described in docker's documentation under "Docker contexts"; each lies in a
+//! folder that is named by the SHA-256 of its name, and its files for TLS in another. Nothing is connected to.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::model::{Endpoint, hex};
+use crate::model::{Endpoint, NoEndpoint, TlsFiles, hex};
 
 /// Where the engine listens unless something says otherwise.
 const DEFAULT: &str = "/var/run/docker.sock";
 
-/// Why no socket can be named.
+/// The way to an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// A unix socket.
+    Unix(String),
+    /// A TCP address, with the files for TLS where it speaks that.
+    Tcp {
+        /// Host and port.
+        address: String,
+        /// Files.
+        tls: Option<TlsFiles>,
+    },
+    /// Another machine's unix socket, through the OpenSSH client.
+    Ssh {
+        /// As ssh takes it: `user@host`.
+        destination: String,
+        /// Port; none = as ssh is configured.
+        port: Option<u16>,
+        /// The socket there.
+        socket: String,
+    },
+}
+
+/// Why there is no way.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
-    /// It points at something that is not a unix socket.
-    #[error(
-        "{origin} names an engine over {scheme}, and this version reaches unix sockets only: forward one with `ssh -N -L`"
-    )]
-    NotUnix {
+    /// What names the engine cannot be understood.
+    #[error("{origin}: {error}; {}", .error.hint)]
+    Text {
         /// What said so.
         origin: String,
-        /// How it is to be reached.
-        scheme: String,
+        /// What is wrong with it.
+        error: NoEndpoint,
+    },
+    /// There is no such context.
+    #[error("there is no docker context `{name}`; `docker context ls` shows {}", shown(.known))]
+    NoContext {
+        /// Its name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
     },
     /// The context cannot be read.
-    #[error("the docker context `{0}` cannot be read")]
+    #[error("the docker context `{0}` names no engine")]
     Context(String),
 }
 
-/// The path of the socket behind an endpoint.
+fn shown(known: &[String]) -> String {
+    if known.is_empty() { "none but the default one".to_owned() } else { known.join(", ") }
+}
+
+/// The way to the engine behind an endpoint.
 ///
 /// # Errors
-/// Where the environment or the docker configuration names something that is not a unix socket.
-pub fn socket(endpoint: &Endpoint) -> Result<String, EndpointError> {
-    match endpoint {
-        Endpoint::Unix(path) => Ok(path.clone()),
-        Endpoint::Current => current(&|name| std::env::var(name).ok().filter(|value| !value.is_empty())),
+/// Where the environment or the docker configuration names something that is no engine.
+pub fn route(endpoint: &Endpoint) -> Result<Route, EndpointError> {
+    Docker::of_this_process().route(endpoint)
+}
+
+/// What docker's client would look at.
+struct Docker<'a> {
+    variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Docker<'static> {
+    fn of_this_process() -> Self {
+        Self { variable: &|name| std::env::var(name).ok().filter(|value| !value.is_empty()) }
     }
 }
 
-fn current(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, EndpointError> {
-    if let Some(host) = variable("DOCKER_HOST") {
-        return unix_path("DOCKER_HOST", &host);
+impl Docker<'_> {
+    fn route(&self, endpoint: &Endpoint) -> Result<Route, EndpointError> {
+        Ok(match endpoint {
+            Endpoint::Current => return self.current(),
+            Endpoint::Context(name) => return self.context(name),
+            Endpoint::Unix(path) => Route::Unix(path.clone()),
+            Endpoint::Tcp { address, tls: Some(tls) } => {
+                Route::Tcp { address: address.clone(), tls: Some(tls.clone()) }
+            }
+            Endpoint::Tcp { address, tls: None } => {
+                Route::Tcp { address: address.clone(), tls: self.usual_tls() }
+            }
+            Endpoint::Ssh(url) => ssh(url),
+        })
     }
-    let folder = variable("DOCKER_CONFIG")
-        .map(PathBuf::from)
-        .or_else(|| variable("HOME").map(|home| Path::new(&home).join(".docker")));
-    let Some(folder) = folder else { return Ok(DEFAULT.to_owned()) };
-    let name = variable("DOCKER_CONTEXT").or_else(|| current_context(&folder));
-    match name.as_deref() {
-        None | Some("default") => Ok(DEFAULT.to_owned()),
-        Some(name) => context_socket(&folder, name),
+
+    fn current(&self) -> Result<Route, EndpointError> {
+        if let Some(host) = (self.variable)("DOCKER_HOST") {
+            return self.named("DOCKER_HOST", &host, self.usual_tls());
+        }
+        let configured = || {
+            let config = read_json(&self.config()?.join("config.json"))?;
+            config.get("currentContext")?.as_str().filter(|name| !name.is_empty()).map(str::to_owned)
+        };
+        match (self.variable)("DOCKER_CONTEXT").or_else(configured) {
+            None => Ok(Route::Unix(DEFAULT.to_owned())),
+            Some(name) => self.context(&name),
+        }
+    }
+
+    fn context(&self, name: &str) -> Result<Route, EndpointError> {
+        if name == "default" {
+            return Ok(Route::Unix(DEFAULT.to_owned()));
+        }
+        let unknown = || EndpointError::NoContext { name: name.to_owned(), known: self.contexts() };
+        let folder = self.config().ok_or_else(unknown)?.join("contexts");
+        let digest = hex(&Sha256::digest(name));
+        let meta = read_json(&folder.join("meta").join(&digest).join("meta.json")).ok_or_else(unknown)?;
+        let engine = meta.pointer("/Endpoints/docker");
+        let host = engine.and_then(|engine| engine.get("Host")).and_then(Value::as_str);
+        let skip_verify = engine.and_then(|engine| engine.get("SkipTLSVerify")).and_then(Value::as_bool);
+        let files = folder.join("tls").join(&digest).join("docker");
+        let tls = files.is_dir().then(|| tls_in(&files, skip_verify.unwrap_or(false)));
+        match host {
+            Some(host) => self.named(&format!("the docker context `{name}`"), host, tls),
+            None => Err(EndpointError::Context(name.to_owned())),
+        }
+    }
+
+    /// Names of the contexts that there are.
+    fn contexts(&self) -> Vec<String> {
+        let folder = self.config().map(|config| config.join("contexts/meta"));
+        let entries =
+            folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+        let name =
+            |path: PathBuf| read_json(&path.join("meta.json"))?.get("Name")?.as_str().map(str::to_owned);
+        let mut names: Vec<String> = entries.filter_map(|entry| name(entry.path())).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// What an address in docker's own configuration means.
+    fn named(&self, origin: &str, text: &str, tls: Option<TlsFiles>) -> Result<Route, EndpointError> {
+        let wrong = |error| EndpointError::Text { origin: origin.to_owned(), error };
+        match text.parse().map_err(wrong)? {
+            Endpoint::Tcp { address, .. } => Ok(Route::Tcp { address, tls }),
+            Endpoint::Current | Endpoint::Context(_) => Err(wrong(NoEndpoint {
+                message: format!("`{text}` is no endpoint"),
+                hint: "give it as `unix:///path`, `tcp://host:port` or `ssh://host`",
+            })),
+            endpoint @ (Endpoint::Unix(_) | Endpoint::Ssh(_)) => self.route(&endpoint),
+        }
+    }
+
+    /// As docker has it: TLS where `DOCKER_TLS_VERIFY` is set, with the files of `DOCKER_CERT_PATH`.
+    fn usual_tls(&self) -> Option<TlsFiles> {
+        (self.variable)("DOCKER_TLS_VERIFY")?;
+        let folder = (self.variable)("DOCKER_CERT_PATH").map(PathBuf::from).or_else(|| self.config())?;
+        Some(tls_in(&folder, false))
+    }
+
+    fn config(&self) -> Option<PathBuf> {
+        let own = (self.variable)("DOCKER_CONFIG").map(PathBuf::from);
+        own.or_else(|| (self.variable)("HOME").map(|home| Path::new(&home).join(".docker")))
     }
 }
 
-fn current_context(folder: &Path) -> Option<String> {
-    let config = read_json(&folder.join("config.json"))?;
-    config.get("currentContext")?.as_str().filter(|name| !name.is_empty()).map(str::to_owned)
+/// The files of a folder that docker fills.
+fn tls_in(folder: &Path, skip_verify: bool) -> TlsFiles {
+    let file = |name: &str| {
+        Some(folder.join(name)).filter(|path| path.exists()).map(|path| path.display().to_string())
+    };
+    TlsFiles { ca: file("ca.pem"), cert: file("cert.pem"), key: file("key.pem"), skip_verify }
 }
 
-fn context_socket(folder: &Path, name: &str) -> Result<String, EndpointError> {
-    let directory = hex(&Sha256::digest(name));
-    let meta = read_json(&folder.join("contexts/meta").join(directory).join("meta.json"));
-    let host = meta.as_ref().and_then(|meta| meta.pointer("/Endpoints/docker/Host")).and_then(Value::as_str);
-    match host {
-        Some(host) => unix_path(&format!("the docker context `{name}`"), host),
-        None => Err(EndpointError::Context(name.to_owned())),
-    }
+fn ssh(url: &str) -> Route {
+    let (authority, path) = url.split_once('/').unwrap_or((url, ""));
+    let port = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let (destination, port) = port.map_or((authority, None), |(host, port)| (host, Some(port)));
+    let socket = if path.is_empty() { DEFAULT.to_owned() } else { format!("/{path}") };
+    Route::Ssh { destination: destination.to_owned(), port, socket }
 }
 
 fn read_json(path: &Path) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-fn unix_path(origin: &str, endpoint: &str) -> Result<String, EndpointError> {
-    match endpoint.strip_prefix("unix://") {
-        Some(path) if path.starts_with('/') => Ok(path.to_owned()),
-        Some(_) | None => {
-            let scheme = endpoint.split("://").next().unwrap_or_default();
-            Err(EndpointError::NotUnix { origin: origin.to_owned(), scheme: scheme.to_owned() })
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn resolve(variables: &[(&str, &str)]) -> Result<String, EndpointError> {
-        current(&|name| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+    fn resolve(endpoint: &Endpoint, variables: &[(&str, &str)]) -> Result<Route, EndpointError> {
+        let variable =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        Docker { variable: &variable }.route(endpoint)
+    }
+
+    fn current(variables: &[(&str, &str)]) -> Result<Route, EndpointError> {
+        resolve(&Endpoint::Current, variables)
+    }
+
+    fn unix(path: &str) -> Route {
+        Route::Unix(path.into())
+    }
+
+    /// A docker configuration with the context `ci`, and files for TLS where `tls` says so.
+    fn configured(host: &str, tls: bool) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let digest = hex(&Sha256::digest("ci"));
+        let meta = folder.path().join("contexts/meta").join(&digest);
+        std::fs::create_dir_all(&meta).unwrap();
+        let text =
+            format!(r#"{{"Name":"ci","Endpoints":{{"docker":{{"Host":"{host}","SkipTLSVerify":false}}}}}}"#);
+        std::fs::write(meta.join("meta.json"), text).unwrap();
+        if tls {
+            let files = folder.path().join("contexts/tls").join(digest).join("docker");
+            std::fs::create_dir_all(&files).unwrap();
+            std::fs::write(files.join("ca.pem"), "").unwrap();
+        }
+        folder
     }
 
     #[test]
     fn docker_host_comes_first() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = configured("unix:///ci.sock", false);
         let config = folder.path().to_str().unwrap();
         assert_eq!(
-            resolve(&[("DOCKER_HOST", "unix:///x.sock"), ("DOCKER_CONFIG", config)]).unwrap(),
-            "/x.sock"
+            current(&[("DOCKER_HOST", "unix:///x.sock"), ("DOCKER_CONFIG", config)]).unwrap(),
+            unix("/x.sock")
         );
-        let error = resolve(&[("DOCKER_HOST", "tcp://h:2375")]).unwrap_err().to_string();
-        assert!(error.contains("DOCKER_HOST names an engine over tcp"), "{error}");
+        let plain = Route::Tcp { address: "h:2375".into(), tls: None };
+        assert_eq!(current(&[("DOCKER_HOST", "tcp://h:2375")]).unwrap(), plain);
+        let variables =
+            [("DOCKER_HOST", "tcp://h:1"), ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_CERT_PATH", "/certs")];
+        assert!(matches!(current(&variables).unwrap(), Route::Tcp { tls: Some(_), .. }));
+        let error = current(&[("DOCKER_HOST", "fd://x")]).unwrap_err().to_string();
+        assert!(error.starts_with("DOCKER_HOST: `fd://x` is no endpoint; give "), "{error}");
     }
 
     #[test]
     fn the_current_context_is_followed() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = configured("unix:///ci.sock", false);
         let config = folder.path().to_str().unwrap();
         std::fs::write(folder.path().join("config.json"), r#"{"currentContext":"ci"}"#).unwrap();
-        assert!(
-            matches!(resolve(&[("DOCKER_CONFIG", config)]), Err(EndpointError::Context(name)) if name == "ci")
+        assert_eq!(current(&[("DOCKER_CONFIG", config)]).unwrap(), unix("/ci.sock"));
+        assert_eq!(
+            current(&[("DOCKER_CONFIG", config), ("DOCKER_CONTEXT", "default")]).unwrap(),
+            unix(DEFAULT)
         );
-        let digest = hex(&Sha256::digest("ci"));
-        let meta = folder.path().join("contexts/meta").join(digest);
-        std::fs::create_dir_all(&meta).unwrap();
-        std::fs::write(meta.join("meta.json"), r#"{"Endpoints":{"docker":{"Host":"unix:///ci.sock"}}}"#)
-            .unwrap();
-        assert_eq!(resolve(&[("DOCKER_CONFIG", config)]).unwrap(), "/ci.sock");
-        assert_eq!(resolve(&[("DOCKER_CONFIG", config), ("DOCKER_CONTEXT", "default")]).unwrap(), DEFAULT);
-        assert_eq!(resolve(&[]).unwrap(), DEFAULT);
+        assert_eq!(current(&[]).unwrap(), unix(DEFAULT));
+    }
+
+    #[test]
+    fn a_named_context_brings_its_files_and_an_unknown_one_is_told_with_those_that_there_are() {
+        let folder = configured("tcp://gpu-7:2376", true);
+        let variables = [("DOCKER_CONFIG", folder.path().to_str().unwrap())];
+        let found = resolve(&Endpoint::Context("ci".into()), &variables).unwrap();
+        let Route::Tcp { address, tls: Some(tls) } = found else { panic!("{found:?}") };
+        assert_eq!((address.as_str(), tls.cert), ("gpu-7:2376", None));
+        assert!(tls.ca.unwrap().ends_with("/docker/ca.pem"));
+        let error = resolve(&Endpoint::Context("cd".into()), &variables).unwrap_err().to_string();
+        assert_eq!(error, "there is no docker context `cd`; `docker context ls` shows ci");
+    }
+
+    #[test]
+    fn an_ssh_url_is_taken_apart() {
+        let to = |destination: &str, port, socket: &str| Route::Ssh {
+            destination: destination.into(),
+            port,
+            socket: socket.into(),
+        };
+        assert_eq!(ssh("gpu-7"), to("gpu-7", None, DEFAULT));
+        assert_eq!(
+            ssh("u@gpu-7:2222/run/user/1000/d.sock"),
+            to("u@gpu-7", Some(2222), "/run/user/1000/d.sock")
+        );
     }
 }

@@ -8,6 +8,7 @@ use bollard::{API_DEFAULT_VERSION, Docker};
 
 use super::endpoint;
 use super::refusal::{engine_fault, words};
+use super::tunnel::Tunnel;
 use crate::model::{Endpoint, Fault};
 
 /// How long an engine may take for its first answer.
@@ -22,17 +23,22 @@ pub(super) struct Engine {
     /// Machine architecture in Go's words, such as `amd64`.
     pub(super) arch: Option<String>,
     cpus: usize,
+    /// The way to it lasts as long as the client.
+    _tunnel: Tunnel,
 }
 
 impl Engine {
     pub(super) async fn reach(wanted: &Endpoint) -> Result<Self, Fault> {
-        let path = endpoint::socket(wanted).map_err(|error| engine_fault(&error.to_string()))?;
+        let route = endpoint::route(wanted).map_err(|error| engine_fault(&error.to_string()))?;
+        let tunnel = Tunnel::open(&route).await.map_err(|words| engine_fault(&words))?;
+        let path = tunnel.socket().display().to_string();
         let unreachable = |error: &Error| engine_fault(&connect_words(&path, error));
         let docker = Docker::connect_with_unix(&path, ANSWER_S, API_DEFAULT_VERSION)
             .map_err(|error| unreachable(&error))?;
         match tokio::time::timeout(FIRST_ANSWER, docker.info()).await {
             Ok(Ok(info)) => Ok(Self {
                 docker,
+                _tunnel: tunnel,
                 arch: info.architecture.as_deref().map(go_arch),
                 cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
             }),

@@ -15,6 +15,7 @@ mod image;
 mod line;
 mod lower;
 mod refusal;
+mod tunnel;
 
 use std::collections::HashMap;
 
@@ -24,7 +25,7 @@ use tokio::sync::{OnceCell, Semaphore};
 
 pub use ask::ask;
 pub use clean::{Cleaned, clean};
-pub use endpoint::{EndpointError, socket};
+pub use endpoint::{EndpointError, Route, route};
 pub use line::command;
 pub(super) use line::{CHECKER, quoted};
 pub(super) use lower::checker_arguments;

@@ -232,12 +232,15 @@ fn exposures_that_cannot_be() {
 #[test]
 fn hosts_that_cannot_be_reached() {
     insta::assert_snapshot!(beside_an_image(&[
-        "hosts: [ssh://gpu-7]",
-        "hosts: ['tcp://10.0.0.7:2376']",
-        "hosts: [my-context]",
+        "hosts: ['ssh://-oProxyCommand=x']",
+        "hosts: ['tcp://10.0.0.7:port']",
+        "hosts: ['http://gpu-7']",
         "hosts: [lokal]",
         "hosts: [unix://relative.sock]",
-        "hosts: [{ name: a, endpoint: ssh://gpu-7 }]",
+        "hosts: [{ name: a, endpoint: 'two words' }]",
+        "hosts: [{ name: a, endpoint: 'ssh://gpu-7', tls: { ca: ca.pem } }]",
+        "hosts: [{ name: a, endpoint: 'tcp://gpu-7', tls: { cert: cert.pem } }]",
+        "hosts: [{ name: a, endpoint: 'tcp://gpu-7', tls: { certificate: cert.pem } }]",
         "hosts: [{ name: a, backend: host, endpoint: local }]",
         "hosts: [{ name: a, backend: kubernetes }]",
         "hosts: [{ name: a, stacks: [cuda, hip] }]",
