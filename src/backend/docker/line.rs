@@ -13,7 +13,8 @@ pub(in crate::backend) const CHECKER: &str = "\"$(gpusweep checker)\"";
 /// The line for one cell.
 #[must_use]
 pub fn command(cell: &Cell) -> String {
-    let mut words: Vec<String> = ["docker run --rm --network none"].map(str::to_owned).into();
+    let mut words: Vec<String> = without(cell).into_iter().collect();
+    words.push("docker run --rm --network none".to_owned());
     if !cell.visibility.privileged() {
         words.push("--cap-drop ALL --security-opt no-new-privileges".to_owned());
     }
@@ -29,6 +30,27 @@ pub fn command(cell: &Cell) -> String {
     words.join(" ")
 }
 
+/// Docker takes a variable without a value from its caller, and out of the container where its caller has none.
+fn without(cell: &Cell) -> Option<String> {
+    let unset = |grant: &Grant| match grant {
+        Grant::Unset(name) => Some(format!("-u {}", quoted(name))),
+        Grant::DeviceRequest { .. }
+        | Grant::Cdi(_)
+        | Grant::DeviceNode { .. }
+        | Grant::Runtime(_)
+        | Grant::Env { .. }
+        | Grant::Group(_)
+        | Grant::HostGroups
+        | Grant::ShmSize(_)
+        | Grant::Ipc(_)
+        | Grant::Ulimit { .. }
+        | Grant::Security(_)
+        | Grant::Privileged => None,
+    };
+    let names: Vec<String> = cell.visibility.grants.iter().filter_map(unset).collect();
+    (!names.is_empty()).then(|| format!("env {}", names.join(" ")))
+}
+
 fn flags(grant: &Grant) -> Vec<String> {
     let flag = |name: &str, value: &str| vec![format!("--{name} {}", quoted(value))];
     match grant {
@@ -42,6 +64,7 @@ fn flags(grant: &Grant) -> Vec<String> {
         // Lines are shown and exported. Without a value docker takes the caller's own, so the line still works there.
         Grant::Env { name, .. } if grant.is_secret() => flag("env", name),
         Grant::Env { name, value } => flag("env", &format!("{name}={value}")),
+        Grant::Unset(name) => flag("env", name),
         Grant::Group(gid) => flag("group-add", &gid.to_string()),
         Grant::HostGroups => {
             host_groups().iter().flat_map(|gid| flag("group-add", &gid.to_string())).collect()
