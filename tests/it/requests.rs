@@ -1,0 +1,322 @@
+//! What gpusweep asks of an engine is what Docker's own client asks: of the flags that a user would type, and of the line
+//! that gpusweep prints. Both are seen by a proxy before the real engine; nothing has to start, and a request that this
+//! engine refuses is a request all the same.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::{Map, Value, json};
+
+use crate::engine::{Sweep, docker, prepare};
+use crate::proxy::Proxy;
+
+const IMAGE: &str = "localhost/gpusweep/bare:1";
+const SOCKET: &str = "/var/run/docker.sock";
+
+/// Presets, and what a user would give `docker run`.
+const PRESETS: [(&str, &[&str]); 9] = [
+    ("none", &["--runtime=runc", "--env=NVIDIA_VISIBLE_DEVICES=void"]),
+    ("nvidia-all", &["--gpus=all"]),
+    ("nvidia-0", &["--gpus=device=0"]),
+    ("nvidia-cdi", &["--device=nvidia.com/gpu=all"]),
+    (
+        "nvidia-runtime",
+        &[
+            "--runtime=nvidia",
+            "--env=NVIDIA_VISIBLE_DEVICES=all",
+            "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+        ],
+    ),
+    // This machine has no AMD node, and so no group that owns one.
+    ("amd-all", &["--device=/dev/kfd", "--device=/dev/dri"]),
+    ("amd-no-group", &["--device=/dev/kfd", "--device=/dev/dri"]),
+    ("amd-cdi", &["--device=amd.com/gpu=all"]),
+    ("amd-runtime", &["--runtime=amd", "--env=AMD_VISIBLE_DEVICES=all"]),
+];
+
+/// Keys of a visibility, and what a user would give `docker run`. `PROFILE` is the path of a seccomp profile.
+const SPELLED_OUT: [(&str, &[&str]); 42] = [
+    ("gpus: all", &["--gpus=all"]),
+    ("gpus: -1", &["--gpus=-1"]),
+    ("gpus: 2", &["--gpus=2"]),
+    ("gpus: count=2", &["--gpus=count=2"]),
+    ("gpus: device=1", &["--gpus=device=1"]),
+    ("gpus: 'device=0,1'", &["--gpus=\"device=0,1\""]),
+    ("gpus: '\"device=0,1\"'", &["--gpus=\"device=0,1\""]),
+    (
+        "gpus: device=GPU-3a23c669-1f69-c64e-cf85-44e9b07e7a2a",
+        &["--gpus=device=GPU-3a23c669-1f69-c64e-cf85-44e9b07e7a2a"],
+    ),
+    (
+        "gpus: 'device=MIG-41b2c3d4-0000-5000-8000-000000000001,GPU-3a23c669-1f69-c64e-cf85-44e9b07e7a2a'",
+        &[
+            "--gpus=\"device=MIG-41b2c3d4-0000-5000-8000-000000000001,GPU-3a23c669-1f69-c64e-cf85-44e9b07e7a2a\"",
+        ],
+    ),
+    ("gpus: 'device=0:1'", &["--gpus=device=0:1"]),
+    ("gpus: 'capabilities=compute,utility'", &["--gpus=\"capabilities=compute,utility\""]),
+    ("gpus: 'all,capabilities=compute,utility'", &["--gpus=all,\"capabilities=compute,utility\""]),
+    ("gpus: 'all,capabilities=gpu,compute'", &["--gpus=all,\"capabilities=gpu,compute\""]),
+    ("gpus: 'device=0,2,driver=nvidia'", &["--gpus=\"device=0,2\",driver=nvidia"]),
+    ("gpus: 'driver=amd,count=all'", &["--gpus=driver=amd,count=all"]),
+    (
+        "gpus: 'driver=cdi,\"device=nvidia.com/gpu=0,nvidia.com/gpu=1\"'",
+        &["--gpus=driver=cdi,\"device=nvidia.com/gpu=0,nvidia.com/gpu=1\""],
+    ),
+    ("cdi: nvidia.com/gpu=all", &["--device=nvidia.com/gpu=all"]),
+    ("cdi: [nvidia.com/gpu=0, amd.com/gpu=1]", &["--device=nvidia.com/gpu=0", "--device=amd.com/gpu=1"]),
+    (
+        "{ gpus: all, cdi: nvidia.com/gpu=0, devices: [/dev/null, amd.com/gpu=0] }",
+        &["--device=nvidia.com/gpu=0", "--gpus=all", "--device=/dev/null", "--device=amd.com/gpu=0"],
+    ),
+    ("runtime: nvidia", &["--runtime=nvidia"]),
+    ("runtime: runc", &["--runtime", "runc"]),
+    ("devices: /dev/kfd", &["--device=/dev/kfd"]),
+    (
+        "devices: [/dev/kfd, '/dev/dri/renderD128:rw', '/dev/dri/renderD129:/dev/dri/renderD129:r']",
+        &[
+            "--device=/dev/kfd",
+            "--device=/dev/dri/renderD128:rw",
+            "--device=/dev/dri/renderD129:/dev/dri/renderD129:r",
+        ],
+    ),
+    ("groups: 44", &["--group-add=44"]),
+    ("groups: [44, 992, host]", &["--group-add=44", "--group-add=992"]),
+    ("env: { CUDA_VISIBLE_DEVICES: '' }", &["--env=CUDA_VISIBLE_DEVICES="]),
+    ("env: { CUDA_VISIBLE_DEVICES: null }", &["--env=CUDA_VISIBLE_DEVICES"]),
+    (
+        "env: { HIP_VISIBLE_DEVICES: 0, ROCR_VISIBLE_DEVICES: '0,1', OTHER: \"it's a 'b' \\\" $HOME\\n\" }",
+        &[
+            "--env=HIP_VISIBLE_DEVICES=0",
+            "--env=ROCR_VISIBLE_DEVICES=0,1",
+            "--env=OTHER=it's a 'b' \" $HOME\n",
+        ],
+    ),
+    ("shm_size: 1g", &["--shm-size=1g"]),
+    ("shm_size: 64m", &["--shm-size=64m"]),
+    ("shm_size: 67108864", &["--shm-size=67108864"]),
+    ("ipc: host", &["--ipc=host"]),
+    ("ipc: private", &["--ipc=private"]),
+    ("ipc: none", &["--ipc=none"]),
+    ("ulimits: { memlock: -1 }", &["--ulimit=memlock=-1"]),
+    (
+        "ulimits: { stack: 67108864, nofile: '1024:4096', memlock: '-1:-1' }",
+        &["--ulimit=memlock=-1:-1", "--ulimit=stack=67108864", "--ulimit=nofile=1024:4096"],
+    ),
+    ("security: seccomp=unconfined", &["--security-opt=seccomp=unconfined"]),
+    (
+        "security: [label=disable, apparmor=unconfined]",
+        &["--security-opt=label=disable", "--security-opt=apparmor=unconfined"],
+    ),
+    ("security: 'seccomp=PROFILE'", &["--security-opt=seccomp=PROFILE"]),
+    ("security: systempaths=unconfined", &["--security-opt=systempaths=unconfined"]),
+    ("privileged: true", &["--privileged"]),
+    ("privileged: false", &[]),
+];
+
+/// What bears on exposure in the part of a request that the engine calls the host's.
+const EXPOSURE: [&str; 11] = [
+    "DeviceRequests",
+    "Devices",
+    "GroupAdd",
+    "Runtime",
+    "ShmSize",
+    "IpcMode",
+    "Ulimits",
+    "SecurityOpt",
+    "Privileged",
+    "MaskedPaths",
+    "ReadonlyPaths",
+];
+
+/// Every row of both tables in one sweep, and everything that it asked of the engine.
+struct Asked {
+    sweep: Sweep,
+    requests: Vec<Value>,
+    proxy: Proxy,
+}
+
+fn profile() -> String {
+    format!("{}/tests/fixtures/seccomp-narrow.json", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn ask() -> Asked {
+    let proxy = Proxy::before(SOCKET);
+    let presets = PRESETS.iter().map(|(name, _)| format!("  - {name}\n"));
+    let spelled = SPELLED_OUT.iter().enumerate().map(|(number, (keys, _))| {
+        let keys = keys.trim_start_matches("{ ").trim_end_matches(" }").replace("PROFILE", &profile());
+        let keys =
+            if keys.matches('{').count() > keys.matches('}').count() { format!("{keys} }}") } else { keys };
+        format!("  - {{ name: row{number}, {keys} }}\n")
+    });
+    let visibility: String = presets.chain(spelled).collect();
+    let sweep = prepare(&format!(
+        "schema: gpusweep.matrix/1\nname: test\nimages: [{{ name: it, ref: \"{IMAGE}\" }}]\n\
+         hosts: [\"{}\"]\nlimits: {{ memory: 256m }}\nvisibility:\n{visibility}",
+        proxy.endpoint()
+    ))
+    .run();
+    let requests = proxy.take();
+    Asked { sweep, requests, proxy }
+}
+
+impl Asked {
+    /// The request of the cell with this visibility.
+    fn request(&self, visibility: &str) -> Value {
+        let id = self.sweep.cell(&[("visibility", visibility)])["id"].as_str().unwrap();
+        // The container that fills the volume with the checker bears the label of a cell too, and is given no command.
+        let is_cell = |body: &&Value| body["Labels"]["gpusweep.cell"] == id && body["Cmd"].is_array();
+        let of_cell: Vec<&Value> = self.requests.iter().filter(is_cell).collect();
+        assert_eq!(of_cell.len(), 1, "{visibility}");
+        normal(of_cell[0])
+    }
+
+    /// What the client asks when it is run with these words after `docker create`.
+    fn client(&self, arguments: &[&str]) -> Value {
+        let mut command = Command::new("docker");
+        command.env("DOCKER_HOST", self.proxy.endpoint()).env_remove("CUDA_VISIBLE_DEVICES");
+        self.one(command.arg("create").args(arguments).args([IMAGE, "/none"]))
+    }
+
+    /// What the client asks when a shell runs this line, but for starting the container.
+    fn line(&self, line: &str) -> Value {
+        let bin = std::path::Path::new(env!("CARGO_BIN_EXE_gpusweep")).parent().unwrap();
+        let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        let cache = tempfile::tempdir().unwrap();
+        let mut command = Command::new("sh");
+        command
+            .env("DOCKER_HOST", self.proxy.endpoint())
+            .env("PATH", path)
+            .env("XDG_CACHE_HOME", cache.path());
+        // Whatever the caller of a line has in its own environment must not reach the container.
+        command.env("CUDA_VISIBLE_DEVICES", "7");
+        self.one(command.arg("-c").arg(line.replacen("docker run --rm ", "docker create ", 1)))
+    }
+
+    /// The one request that this command makes. A container that came of it is removed.
+    fn one(&self, command: &mut Command) -> Value {
+        let output = command.output().unwrap();
+        let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if output.status.success() && !id.is_empty() {
+            docker(&["rm", &id]);
+        }
+        let mut requests = self.proxy.take();
+        assert_eq!(requests.len(), 1, "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        normal(&requests.remove(0))
+    }
+}
+
+/// A request without what the client always sends and without what says nothing: null, empty and false.
+fn normal(body: &Value) -> Value {
+    // Attached or not, named so or so; and where the report goes, what the checker is mounted at, and whose it is.
+    const OURS: [&str; 6] = ["AttachStdout", "AttachStderr", "Labels", "Binds", "Mounts", "LogConfig"];
+    const DEFAULTS: [(&str, &str); 2] =
+        [("RestartPolicy", r#"{"MaximumRetryCount":0,"Name":"no"}"#), ("MemorySwappiness", "-1")];
+    let mut out = Map::new();
+    for (key, value) in body.as_object().unwrap().iter().chain(body["HostConfig"].as_object().unwrap()) {
+        let default = DEFAULTS.contains(&(key.as_str(), value.to_string().as_str()));
+        // An empty list of hidden paths is no default: it says that none is hidden.
+        let says = !empty(value) || (key.ends_with("Paths") && value.is_array());
+        if says && !default && !OURS.contains(&key.as_str()) && key != "HostConfig" {
+            out.insert(key.clone(), value.clone());
+        }
+    }
+    if let Some(requests) = out.get_mut("DeviceRequests").and_then(Value::as_array_mut) {
+        requests.iter_mut().for_each(|request| {
+            request.as_object_mut().unwrap().retain(|_, value| !empty(value));
+        });
+    }
+    let secret = |pair: &Value| pair.as_str().unwrap().starts_with(gpusweep_report::frame::VARIABLE);
+    sorted(&mut out, "Env", |pair| !secret(pair));
+    sorted(&mut out, "Ulimits", |_| true);
+    if let Some(entrypoint) = out.get_mut("Entrypoint") {
+        *entrypoint = entrypoint[0].as_str().unwrap().rsplit('/').next().into();
+    }
+    out.into()
+}
+
+fn empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().all(empty),
+        Value::Object(fields) => fields.values().all(empty),
+        Value::String(text) => text.is_empty(),
+        Value::Bool(is) => !is,
+        Value::Number(number) => number.as_i64() == Some(0),
+    }
+}
+
+fn sorted(out: &mut Map<String, Value>, key: &str, keep: impl Fn(&Value) -> bool) {
+    if let Some(Value::Array(items)) = out.get_mut(key) {
+        items.retain(keep);
+        items.sort_by_key(Value::to_string);
+        if items.is_empty() {
+            out.remove(key);
+        }
+    }
+}
+
+/// Of a request what bears on exposure, without what gpusweep denies every cell.
+fn exposure(request: &Value) -> Value {
+    let mut out = Map::new();
+    for key in EXPOSURE.into_iter().chain(["Env"]) {
+        if let Some(value) = request.get(key) {
+            out.insert(key.to_owned(), value.clone());
+        }
+    }
+    if let Some(Value::Array(options)) = out.get_mut("SecurityOpt") {
+        options.retain(|option| option != "no-new-privileges");
+        if options.is_empty() {
+            out.remove("SecurityOpt");
+        }
+    }
+    // The client asks for `gpu` again where a user asked for it.
+    for request in out.get_mut("DeviceRequests").and_then(Value::as_array_mut).into_iter().flatten() {
+        let names = request["Capabilities"][0].as_array().cloned().unwrap_or_default();
+        let names: BTreeSet<String> = names.iter().map(Value::to_string).collect();
+        request["Capabilities"] = json!(names);
+    }
+    out.into()
+}
+
+/// Each visibility with the flags that a user would type.
+fn rows() -> Vec<(String, Vec<String>)> {
+    let owned = |flags: &[&str]| flags.iter().map(|flag| flag.replace("PROFILE", &profile())).collect();
+    let presets = PRESETS.iter().map(|(name, flags)| ((*name).to_owned(), owned(flags)));
+    let spelled = SPELLED_OUT.iter().enumerate();
+    presets.chain(spelled.map(|(number, (_, flags))| (format!("row{number}"), owned(flags)))).collect()
+}
+
+#[test]
+fn a_cell_asks_for_what_the_docker_client_asks_for() {
+    let asked = ask();
+    let mut differ = Vec::new();
+    for (visibility, flags) in rows() {
+        let request = asked.request(&visibility);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let (ours, client) = (exposure(&request), exposure(&asked.client(&flags)));
+        if ours != client {
+            differ.push(format!("{visibility}: {ours}\n  {flags:?}: {client}"));
+        }
+        let line = asked.sweep.cell(&[("visibility", &visibility)])["command"].as_str().unwrap();
+        let client = asked.line(line);
+        if request != client {
+            differ.push(format!("{visibility}: {request}\n  {line}: {client}"));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn every_preset_and_every_key_is_among_them() {
+    let source = format!("{}images: [{{ name: a, ref: a }}]\nvisibility: [no-such]\n", crate::matrix::HEAD);
+    let error = gpusweep::matrix::parse(&source, "m.yaml").unwrap_err();
+    let listed: Vec<&str> = error.hint().split('`').skip(1).step_by(2).collect();
+    assert_eq!(listed, PRESETS.map(|(name, _)| name));
+    let schema = gpusweep::matrix::schema().to_value();
+    let keys = schema["$defs"]["Visibility"]["properties"].as_object().unwrap().keys();
+    for key in keys.filter(|key| *key != "name") {
+        let rows = SPELLED_OUT.iter().filter(|(keys, _)| keys.contains(&format!("{key}: ")));
+        assert!(rows.count() > 0, "{key}");
+    }
+}
