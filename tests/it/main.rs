@@ -15,6 +15,7 @@ mod interpreters;
 mod isolation;
 mod leftovers;
 mod libtorch;
+mod masks;
 mod matrix;
 mod order;
 mod plan;
