@@ -7,8 +7,8 @@ usage() {
   cat <<'EOF'
 usage: scripts/install-deps.sh [--for quickstart|tests] [--require-docker]
   --for quickstart   C compiler, Docker Engine, mmdebstrap (the default)
-  --for tests        these, shellcheck, a static busybox, and Python with venv, which unpacks the wheels of the large
-                     images
+  --for tests        these, shellcheck, a static busybox, Podman, and Python with venv, which unpacks the wheels of the
+                     large images
   --require-docker   fail (exit 3) where no Docker Engine answers in the end
 EOF
 }
@@ -38,6 +38,7 @@ have mmdebstrap || packages+=(mmdebstrap)
 if [ "$group" = tests ]; then
   have shellcheck || packages+=(shellcheck)
   have busybox || packages+=(busybox-static)
+  have podman || packages+=(podman)
   python3 -c 'import ensurepip, venv' > /dev/null 2>&1 || packages+=(python3 python3-venv)
 fi
 docker=answers

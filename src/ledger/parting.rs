@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::nodes;
 use super::verdict::report;
-use crate::model::{Applied, Cell, Device, Grant, Observation};
+use crate::model::{Cell, Device, Grant, Observation};
 
 /// The layer at which something that was asked for was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct Parting {
 /// Every grant that did not come through, in the order of the matrix; empty where nothing was read back.
 #[must_use]
 pub fn partings(cell: &Cell, observation: &Observation) -> Vec<Parting> {
-    let Some(applied) = applied(observation).filter(|applied| !applied.settings.is_empty()) else {
+    let Some(applied) = observation.applied().filter(|applied| !applied.settings.is_empty()) else {
         return Vec::new();
     };
     let exposure = report(observation).and_then(|report| report.exposure.as_ref());
@@ -54,16 +54,6 @@ pub fn partings(cell: &Cell, observation: &Observation) -> Vec<Parting> {
         Some(Parting { layer, requested: label(grant), found, exposure: decides(grant) })
     };
     cell.visibility.grants.iter().filter_map(lost).collect()
-}
-
-const fn applied(observation: &Observation) -> Option<&Applied> {
-    match observation {
-        Observation::Reported { applied, .. }
-        | Observation::Garbled { applied, .. }
-        | Observation::TimedOut { applied, .. }
-        | Observation::Killed { applied, .. } => Some(applied),
-        Observation::NotStarted { .. } | Observation::Cancelled { .. } => None,
-    }
 }
 
 /// The grant, by its key in a matrix.

@@ -19,6 +19,7 @@ mod masks;
 mod matrix;
 mod order;
 mod plan;
+mod podman;
 mod privacy;
 mod programs;
 mod proxy;

@@ -4,11 +4,16 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use bollard::errors::Error;
+use bollard::models::SystemVersion;
 use bollard::{API_DEFAULT_VERSION, Docker};
+use gpusweep_report::one_line;
 
 use super::endpoint;
 use super::refusal::{engine_fault, words};
 use crate::model::{Endpoint, Fault};
+
+/// What an engine of Podman's is called in [`Engine::name`].
+pub(super) const PODMAN: &str = "podman";
 
 /// How long an engine may take for its first answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
@@ -21,6 +26,8 @@ pub(super) struct Engine {
     pub(super) docker: Docker,
     /// Machine architecture in Go's words, such as `amd64`.
     pub(super) arch: Option<String>,
+    /// `docker` or `podman`, and its version.
+    pub(super) name: String,
     cpus: usize,
 }
 
@@ -30,13 +37,15 @@ impl Engine {
         let unreachable = |error: &Error| engine_fault(&connect_words(&path, error));
         let docker = Docker::connect_with_unix(&path, ANSWER_S, API_DEFAULT_VERSION)
             .map_err(|error| unreachable(&error))?;
-        match tokio::time::timeout(FIRST_ANSWER, docker.info()).await {
-            Ok(Ok(info)) => Ok(Self {
+        let asked = async { (docker.info().await, docker.version().await) };
+        match tokio::time::timeout(FIRST_ANSWER, asked).await {
+            Ok((Ok(info), version)) => Ok(Self {
+                name: name(&version.unwrap_or_default()),
                 docker,
                 arch: info.architecture.as_deref().map(go_arch),
                 cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
             }),
-            Ok(Err(error)) => Err(unreachable(&error)),
+            Ok((Err(error), _)) => Err(unreachable(&error)),
             Err(_) => Err(engine_fault(&format!("{path}: no answer within {} s", FIRST_ANSWER.as_secs()))),
         }
     }
@@ -45,6 +54,17 @@ impl Engine {
     pub(super) const fn default_slots(&self) -> usize {
         self.cpus * 2
     }
+}
+
+/// Podman answers like Docker, and says who it is among its components alone.
+fn name(version: &SystemVersion) -> String {
+    let parts = version.components.iter().flatten();
+    let podman = parts.into_iter().find(|part| part.name == "Podman Engine");
+    let name = match podman {
+        Some(podman) => format!("{PODMAN} {}", podman.version),
+        None => format!("docker {}", version.version.as_deref().unwrap_or_default()),
+    };
+    one_line(name.trim(), &[])
 }
 
 /// Engines name their machine as uname does, images as Go does.
