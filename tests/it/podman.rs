@@ -3,7 +3,7 @@
 //! The engine is a real Podman with folders of its own, through its service; scripts/install-deps.sh --for tests installs it.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
