@@ -66,7 +66,7 @@ const SPELLED_OUT: [(&str, &[&str]); 42] = [
     ("cdi: nvidia.com/gpu=all", &["--device=nvidia.com/gpu=all"]),
     ("cdi: [nvidia.com/gpu=0, amd.com/gpu=1]", &["--device=nvidia.com/gpu=0", "--device=amd.com/gpu=1"]),
     (
-        "{ gpus: all, cdi: nvidia.com/gpu=0, devices: [/dev/null, amd.com/gpu=0] }",
+        "gpus: all, cdi: nvidia.com/gpu=0, devices: [/dev/null, amd.com/gpu=0]",
         &["--device=nvidia.com/gpu=0", "--gpus=all", "--device=/dev/null", "--device=amd.com/gpu=0"],
     ),
     ("runtime: nvidia", &["--runtime=nvidia"]),
@@ -129,35 +129,48 @@ const EXPOSURE: [&str; 11] = [
     "ReadonlyPaths",
 ];
 
-/// Every row of both tables in one sweep, and everything that it asked of the engine.
+/// A sweep, and everything that it asked of the engine.
 struct Asked {
     sweep: Sweep,
     requests: Vec<Value>,
     proxy: Proxy,
+    /// What every command is run under.
+    under: &'static [&'static str],
 }
 
 fn profile() -> String {
     format!("{}/tests/fixtures/seccomp-narrow.json", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn ask() -> Asked {
-    let proxy = Proxy::before(SOCKET);
+/// Both tables as the lines of a matrix.
+fn matrix_lines() -> String {
     let presets = PRESETS.iter().map(|(name, _)| format!("  - {name}\n"));
     let spelled = SPELLED_OUT.iter().enumerate().map(|(number, (keys, _))| {
-        let keys = keys.trim_start_matches("{ ").trim_end_matches(" }").replace("PROFILE", &profile());
-        let keys =
-            if keys.matches('{').count() > keys.matches('}').count() { format!("{keys} }}") } else { keys };
-        format!("  - {{ name: row{number}, {keys} }}\n")
+        format!("  - {{ name: row{number}, {} }}\n", keys.replace("PROFILE", &profile()))
     });
-    let visibility: String = presets.chain(spelled).collect();
-    let sweep = prepare(&format!(
+    presets.chain(spelled).collect()
+}
+
+fn ask(visibility: &str, under: &'static [&'static str]) -> Asked {
+    let proxy = Proxy::before(SOCKET);
+    let mut prepared = prepare(&format!(
         "schema: gpusweep.matrix/1\nname: test\nimages: [{{ name: it, ref: \"{IMAGE}\" }}]\n\
          hosts: [\"{}\"]\nlimits: {{ memory: 256m }}\nvisibility:\n{visibility}",
         proxy.endpoint()
-    ))
-    .run();
+    ));
+    prepared.command = below(under, &prepared.command);
+    let sweep = prepared.run();
     let requests = proxy.take();
-    Asked { sweep, requests, proxy }
+    Asked { sweep, requests, proxy, under }
+}
+
+/// The command with these words before it.
+fn below(under: &[&str], command: &Command) -> Command {
+    let words = under.iter().map(AsRef::as_ref).chain([command.get_program()]).chain(command.get_args());
+    let words: Vec<_> = words.collect();
+    let mut out = Command::new(words[0]);
+    out.args(&words[1..]).envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    out
 }
 
 impl Asked {
@@ -190,7 +203,8 @@ impl Asked {
             .env("XDG_CACHE_HOME", cache.path());
         // Whatever the caller of a line has in its own environment must not reach the container.
         command.env("CUDA_VISIBLE_DEVICES", "7");
-        self.one(command.arg("-c").arg(line.replacen("docker run --rm ", "docker create ", 1)))
+        command.arg("-c").arg(line.replacen("docker run --rm ", "docker create ", 1));
+        self.one(&mut below(self.under, &command))
     }
 
     /// The one request that this command makes. A container that came of it is removed.
@@ -289,7 +303,8 @@ fn rows() -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn a_cell_asks_for_what_the_docker_client_asks_for() {
-    let asked = ask();
+    let asked = ask(&matrix_lines(), &[]);
+    assert!(asked.sweep.stdout.contains("(privileged)"), "{}", asked.sweep.stdout);
     let mut differ = Vec::new();
     for (visibility, flags) in rows() {
         let request = asked.request(&visibility);
@@ -318,5 +333,39 @@ fn every_preset_and_every_key_is_among_them() {
     for key in keys.filter(|key| *key != "name") {
         let rows = SPELLED_OUT.iter().filter(|(keys, _)| keys.contains(&format!("{key}: ")));
         assert!(rows.count() > 0, "{key}");
+    }
+}
+
+/// A mount namespace in which /dev has AMD's nodes, as a host has them: doubles, of which only the owners matter here. The
+/// engine stands outside of it, has no such nodes, and is asked for them all the same.
+const WITH_NODES: [&str; 5] = [
+    "unshare",
+    "--mount",
+    "sh",
+    "-ec",
+    "mount -t tmpfs none /dev
+     for node in null:3 random:8 urandom:9; do mknod -m 666 /dev/${node%:*} c 1 ${node#*:}; done
+     mkdir -p /dev/dri/by-path
+     for node in kfd:44993 dri/renderD128:44992 dri/renderD129:44992 dri/card0:44 dri/other:7; do
+         mknod -m 660 /dev/${node%:*} c 1 3
+         chgrp ${node#*:} /dev/${node%:*}
+     done
+     chgrp 7 /dev/dri/by-path
+     exec \"$0\" \"$@\"",
+];
+
+#[test]
+fn the_numbers_of_the_groups_that_own_this_hosts_nodes_are_sent() {
+    let asked = ask("  - amd-all\n  - amd-no-group\n  - { name: more, groups: [10, host] }\n", &WITH_NODES);
+    let groups = ["44", "44992", "44993"];
+    for (visibility, groups) in [
+        ("amd-all", json!(groups)),
+        ("amd-no-group", Value::Null),
+        ("more", json!(["10", "44", "44992", "44993"])),
+    ] {
+        let request = asked.request(visibility);
+        assert_eq!(request["GroupAdd"], groups, "{visibility}");
+        let line = asked.sweep.cell(&[("visibility", visibility)])["command"].as_str().unwrap();
+        assert_eq!(request, asked.line(line), "{line}");
     }
 }
