@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
-use crate::engine::{Sweep, docker, prepare};
+use crate::engine::{Sweep, docker, gpusweep, prepare};
 use crate::proxy::Proxy;
 
 const IMAGE: &str = "localhost/gpusweep/bare:1";
@@ -368,4 +368,30 @@ fn the_numbers_of_the_groups_that_own_this_hosts_nodes_are_sent() {
         let line = asked.sweep.cell(&[("visibility", visibility)])["command"].as_str().unwrap();
         assert_eq!(request, asked.line(line), "{line}");
     }
+}
+
+/// Before anything is asked of the engine, as the client does.
+#[test]
+fn a_profile_that_cannot_be_sent_blocks_its_cell_and_names_the_file() {
+    let asked = ask("  - { name: gone, security: seccomp=/no/such/profile.json }\n", &[]);
+    let cell = &asked.sweep.cells()[0];
+    assert_eq!((&cell["code"], &cell["verdict"]), (&"LAUNCH_REFUSED".into(), &"blocked".into()), "{cell:#}");
+    let words = cell["first_error"]["message"].as_str().unwrap();
+    assert!(words.starts_with("the seccomp profile `profile.json` cannot be read: No such file"), "{words}");
+    assert!(!asked.requests.iter().any(|body| body["Cmd"].is_array()), "{:?}", asked.requests);
+}
+
+#[test]
+fn a_plan_marks_what_is_privileged() {
+    let work = tempfile::tempdir().unwrap();
+    let file = work.path().join("matrix.yaml");
+    let images = "images: [{ name: a, ref: a }]\nvisibility: [none, { name: all, privileged: true }]\n";
+    std::fs::write(&file, format!("{}{images}", crate::matrix::HEAD)).unwrap();
+    let plan = |format| {
+        let output = gpusweep().arg("plan").arg(&file).args(["--format", format]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let marked = plan("table").lines().filter(|line| line.contains("(privileged)")).count();
+    assert_eq!(marked, 1, "{}", plan("table"));
+    assert_eq!(plan("docker").matches(" --privileged ").count(), 1, "{}", plan("docker"));
 }
