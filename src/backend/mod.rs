@@ -101,7 +101,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 #[must_use]
 pub fn command(host: &Host, cell: &Cell, applied: Option<&Applied>) -> String {
     match &host.backend {
-        BackendKind::Docker(_) => docker::command(cell, docker::Client::of(applied)),
+        BackendKind::Docker(_) => docker::command(cell, applied),
         BackendKind::Host => host::command(cell),
     }
 }

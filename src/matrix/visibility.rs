@@ -141,7 +141,9 @@ fn security(option: &At<String>) -> Parsed<Grant> {
             "give a name and a value, such as `seccomp=unconfined` or `label=disable`",
         ));
     }
-    Ok(Grant::Security(text))
+    // One spelling for those who look for a profile.
+    let old = text.strip_prefix("seccomp:").map(|profile| format!("seccomp={profile}"));
+    Ok(Grant::Security(old.unwrap_or(text)))
 }
 
 fn device_node(text: &At<String>) -> Parsed<Grant> {

@@ -193,7 +193,7 @@ impl Container<'_> {
 
     async fn collect(&self, ended: Ended, found: ContainerInspectResponse) -> Attempt {
         let state = found.state.clone().unwrap_or_default();
-        let applied = applied::applied(found, self.image, &self.engine.name);
+        let applied = applied::applied(found, self.image, &self.engine.name());
         match ended {
             Ended::Cancelled => cancelled(Phase::Running),
             Ended::Deadline => {

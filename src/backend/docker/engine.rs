@@ -12,9 +12,6 @@ use super::endpoint;
 use super::refusal::{engine_fault, words};
 use crate::model::{Endpoint, Fault};
 
-/// What an engine of Podman's is called in [`Engine::name`].
-pub(super) const PODMAN: &str = "podman";
-
 /// How long an engine may take for its first answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
@@ -26,9 +23,31 @@ pub(super) struct Engine {
     pub(super) docker: Docker,
     /// Machine architecture in Go's words, such as `amd64`.
     pub(super) arch: Option<String>,
-    /// `docker` or `podman`, and its version.
-    pub(super) name: String,
+    pub(super) kind: Kind,
+    version: String,
     cpus: usize,
+}
+
+/// Whose engine it is: Podman answers to Docker's API, and takes some of it otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Docker,
+    Podman,
+}
+
+impl Kind {
+    /// The name of its command line.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Docker => "docker",
+            Self::Podman => "podman",
+        }
+    }
+
+    /// Of a name that [`Engine::name`] gave.
+    pub(super) fn of_name(name: &str) -> Self {
+        if name.starts_with(Self::Podman.as_str()) { Self::Podman } else { Self::Docker }
+    }
 }
 
 impl Engine {
@@ -37,17 +56,23 @@ impl Engine {
         let unreachable = |error: &Error| engine_fault(&connect_words(&path, error));
         let docker = Docker::connect_with_unix(&path, ANSWER_S, API_DEFAULT_VERSION)
             .map_err(|error| unreachable(&error))?;
-        let asked = async { (docker.info().await, docker.version().await) };
-        match tokio::time::timeout(FIRST_ANSWER, asked).await {
-            Ok((Ok(info), version)) => Ok(Self {
-                name: name(&version.unwrap_or_default()),
+        let answer = async { tokio::try_join!(docker.info(), docker.version()) };
+        match tokio::time::timeout(FIRST_ANSWER, answer).await {
+            Ok(Ok((info, version))) => Ok(Self {
                 docker,
+                kind: kind(&version),
+                version: version.version.unwrap_or_default(),
                 arch: info.architecture.as_deref().map(go_arch),
                 cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
             }),
-            Ok((Err(error), _)) => Err(unreachable(&error)),
+            Ok(Err(error)) => Err(unreachable(&error)),
             Err(_) => Err(engine_fault(&format!("{path}: no answer within {} s", FIRST_ANSWER.as_secs()))),
         }
+    }
+
+    /// Whose it is and its version, such as `docker 28.5.2`.
+    pub(super) fn name(&self) -> String {
+        one_line(&format!("{} {}", self.kind.as_str(), self.version), &[])
     }
 
     /// Starting a container is bound by the runtime's processor time; twice the processors was measured fastest.
@@ -56,15 +81,10 @@ impl Engine {
     }
 }
 
-/// Podman answers like Docker, and says who it is among its components alone.
-fn name(version: &SystemVersion) -> String {
-    let parts = version.components.iter().flatten();
-    let podman = parts.into_iter().find(|part| part.name == "Podman Engine");
-    let name = match podman {
-        Some(podman) => format!("{PODMAN} {}", podman.version),
-        None => format!("docker {}", version.version.as_deref().unwrap_or_default()),
-    };
-    one_line(name.trim(), &[])
+fn kind(version: &SystemVersion) -> Kind {
+    let components = version.components.iter().flatten();
+    let podman = components.map(|component| component.name.as_str()).any(|name| name == "Podman Engine");
+    if podman { Kind::Podman } else { Kind::Docker }
 }
 
 /// Engines name their machine as uname does, images as Go does.

@@ -2,49 +2,28 @@
 //!
 //! Main function: [`command`]. It names no file of this machine: the checker's place is asked for when the line is run.
 
+mod podman;
+
 use super::MOUNT;
 use super::applied::ENGINE;
-use super::engine::PODMAN;
+use super::engine::Kind;
 use super::lower::{PIDS, checker_arguments, host_groups};
-use super::podman;
 use crate::backend::checker;
 use crate::model::{Applied, Cell, Grant};
 
 /// What stands for the checker's path in a line for people.
 pub(in crate::backend) const CHECKER: &str = "\"$(gpusweep checker)\"";
 
-/// The program that a line is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Client {
-    /// Docker's own; also where no engine was asked yet.
-    Docker,
-    /// Podman's.
-    Podman,
-}
-
-impl Client {
-    /// The client of the engine that set this.
-    pub(in crate::backend) fn of(applied: Option<&Applied>) -> Self {
-        let engine = applied.and_then(|applied| applied.settings.get(ENGINE)?.as_str());
-        if engine.is_some_and(|name| name.starts_with(PODMAN)) { Self::Podman } else { Self::Docker }
-    }
-
-    const fn program(self) -> &'static str {
-        match self {
-            Self::Docker => "docker",
-            Self::Podman => PODMAN,
-        }
-    }
-}
-
-/// The line for one cell.
+/// The line for one cell, for the client of the engine that set this; Docker's where no engine was asked.
 #[must_use]
-pub fn command(cell: &Cell, client: Client) -> String {
-    let mut words: Vec<String> = match client {
-        Client::Docker => without(cell).into_iter().collect(),
-        Client::Podman => Vec::new(),
+pub fn command(cell: &Cell, applied: Option<&Applied>) -> String {
+    let engine = applied.and_then(|applied| applied.settings.get(ENGINE)?.as_str());
+    let kind = engine.map_or(Kind::Docker, Kind::of_name);
+    let mut words: Vec<String> = match kind {
+        Kind::Docker => without(cell).into_iter().collect(),
+        Kind::Podman => Vec::new(),
     };
-    words.push(format!("{} run --rm --network none", client.program()));
+    words.push(format!("{} run --rm --network none", kind.as_str()));
     if !cell.visibility.privileged() {
         words.push("--cap-drop ALL --security-opt no-new-privileges".to_owned());
     }
@@ -52,15 +31,15 @@ pub fn command(cell: &Cell, client: Client) -> String {
     if let Some(bytes) = cell.limits.memory {
         words.push(format!("--memory {bytes} --memory-swap {bytes}"));
     }
-    words.extend(cell.visibility.grants.iter().flat_map(|grant| match client {
-        Client::Docker => flags(grant),
-        Client::Podman => podman::flags(grant).unwrap_or_else(|| flags(grant)),
+    words.extend(cell.visibility.grants.iter().flat_map(|grant| match kind {
+        Kind::Docker => flags(grant),
+        Kind::Podman => podman::flags(grant).unwrap_or_else(|| flags(grant)),
     }));
     let place = format!("{MOUNT}/{}", checker::CHECKER.name);
     words.push(format!("--volume \"$(dirname {CHECKER})\":{MOUNT}:ro --entrypoint {place}"));
-    words.push(match client {
-        Client::Docker => quoted(&cell.image.reference),
-        Client::Podman => quoted(&podman::qualified(&cell.image.reference)),
+    words.push(match kind {
+        Kind::Docker => quoted(&cell.image.reference),
+        Kind::Podman => quoted(&podman::qualified(&cell.image.reference)),
     });
     words.extend(checker_arguments(cell).iter().map(|argument| quoted(argument)));
     words.join(" ")

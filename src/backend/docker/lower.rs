@@ -150,7 +150,7 @@ fn cdi(name: &str, requests: &mut Vec<DeviceRequest>) {
 /// The engine takes a seccomp profile by its content; like `docker run`, a matrix names the file. One option is none to
 /// the engine: the client says by empty lists that no path of the system is hidden.
 fn security(option: &str, host: &mut HostConfig) -> Result<(), Fault> {
-    let profile = option.strip_prefix("seccomp=").or_else(|| option.strip_prefix("seccomp:"));
+    let profile = option.strip_prefix("seccomp=");
     match profile.filter(|profile| !matches!(*profile, "unconfined" | "builtin")) {
         Some(path) => push(&mut host.security_opt, format!("seccomp={}", seccomp(path)?)),
         None if option == "systempaths=unconfined" => {

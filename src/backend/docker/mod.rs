@@ -14,7 +14,6 @@ mod engine;
 mod image;
 mod line;
 mod lower;
-mod podman;
 mod refusal;
 
 use std::collections::HashMap;
@@ -26,8 +25,8 @@ use tokio::sync::{OnceCell, Semaphore};
 pub use ask::ask;
 pub use clean::{Cleaned, clean};
 pub use endpoint::{EndpointError, socket};
+pub use line::command;
 pub(super) use line::{CHECKER, quoted};
-pub use line::{Client, command};
 pub(super) use lower::checker_arguments;
 
 use self::deliver::Delivery;

@@ -4,7 +4,7 @@
 //! NVIDIA's, which 4 takes by their names as well; a variable without a value leaves what the image sets; a reference
 //! without a registry is looked for in several.
 
-use super::line::quoted;
+use super::quoted;
 use crate::model::{Grant, Vendor};
 
 /// The flags for a grant; none where they are Docker's.
