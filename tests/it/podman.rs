@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::engine::{docker, gpusweep, prepare};
-
-const IMAGE: &str = "localhost/gpusweep/bare:1";
+use crate::engine::{Image, docker, gpusweep, prepare};
 
 /// A Podman service, and a `podman` on the path that uses the same folders.
 struct Podman {
@@ -19,7 +17,8 @@ struct Podman {
 }
 
 impl Podman {
-    fn start() -> Self {
+    /// With this image of the Docker Engine.
+    fn start(image: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path();
         let config =
@@ -36,7 +35,7 @@ impl Podman {
         std::fs::write(&program, script).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let archive = place.join("image.tar");
-        docker(&["save", "--output", archive.to_str().unwrap(), IMAGE]);
+        docker(&["save", "--output", archive.to_str().unwrap(), image]);
         let loaded =
             Command::new(&program).args(["load", "--quiet", "--input"]).arg(&archive).output().unwrap();
         assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
@@ -128,16 +127,22 @@ const ROWS: [(&str, &str, &str); 17] = [
 
 #[test]
 fn lines_of_a_podman_host_are_podmans() {
-    let podman = Podman::start();
+    let image = Image::on("bare", "podman", &[], "ENV CUDA_VISIBLE_DEVICES=7\n");
+    let podman = Podman::start(&image.reference);
     let visibility: String = ROWS.iter().map(|(keys, ..)| format!("  - {keys}\n")).collect();
     let run = prepare(&format!(
-        "schema: gpusweep.matrix/1\nname: test\nimages: [{{ name: it, ref: \"{IMAGE}\" }}]\n\
+        "schema: gpusweep.matrix/1\nname: test\nimages: [{{ name: it, ref: \"{}\" }}]\n\
          hosts: [\"{}\"]\nlimits: {{ memory: 256m }}\nvisibility:\n{visibility}",
+        image.reference,
         podman.endpoint()
     ))
     .run();
     let mask = run.cell(&[("visibility", "mask")]);
     assert!(mask["applied"]["engine"].as_str().unwrap().starts_with("podman "), "{mask:#}");
+    // Its command line can take a variable away, its service for Docker's clients leaves what the image sets, and the row
+    // says so.
+    let lost = mask["parted"].as_array().unwrap().iter().find(|lost| lost["exposure"] == true).unwrap();
+    assert_eq!((&lost["layer"], &lost["requested"]), (&"engine".into(), &"env CUDA_VISIBLE_DEVICES".into()));
     let again = gpusweep().arg("report").arg(&run.folder).args(["--format", "json"]).output().unwrap();
     let again: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(again, run.summary, "the run folder knows whose engine it was");
