@@ -7,8 +7,8 @@ usage() {
   cat <<'EOF'
 usage: scripts/install-deps.sh [--for quickstart|tests] [--require-docker]
   --for quickstart   C compiler, Docker Engine, mmdebstrap (the default)
-  --for tests        these, shellcheck, a static busybox, an OpenSSH server, openssl, and Python with venv, which unpacks the
-                     wheels of the large images
+  --for tests        these, shellcheck, a static busybox, Podman, an OpenSSH server, openssl, and Python with venv, which
+                     unpacks the wheels of the large images
   --require-docker   fail (exit 3) where no Docker Engine answers in the end
 EOF
 }
@@ -42,6 +42,7 @@ if [ "$group" = tests ]; then
   [ -x /usr/sbin/sshd ] || packages+=(openssh-server)
   have nsenter || packages+=(util-linux)
   have ip || packages+=(iproute2)
+  have podman || packages+=(podman)
   python3 -c 'import ensurepip, venv' > /dev/null 2>&1 || packages+=(python3 python3-venv)
 fi
 docker=answers

@@ -16,7 +16,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{BackendKind, Cell, CellId, Host, Observation, Phase};
+use crate::model::{Applied, BackendKind, Cell, CellId, Host, Observation, Phase};
 use crate::plan::Plan;
 
 /// Launches cells on one host.
@@ -96,11 +96,12 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The line that a person would type for a cell of this host.
+/// The line that a person would type for a cell of this host. What one of its engine's inspections said tells whose
+/// command line that is; none where no engine was asked.
 #[must_use]
-pub fn command(host: &Host, cell: &Cell) -> String {
+pub fn command(host: &Host, cell: &Cell, applied: Option<&Applied>) -> String {
     match &host.backend {
-        BackendKind::Docker(_) => docker::command(cell),
+        BackendKind::Docker(_) => docker::command(cell, applied),
         BackendKind::Host => host::command(cell),
     }
 }

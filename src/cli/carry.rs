@@ -81,7 +81,7 @@ pub(super) fn conclude(
     color: Color,
     end: Result<End, Failure>,
 ) -> Outcome {
-    let summary = Summary::build(plan, ledger, &commands(plan));
+    let summary = Summary::build(plan, ledger, &commands(plan, Some(ledger)));
     let layout = Layout::of(&summary);
     let view = View { summary: &summary, layout: &layout, style: terminal::style(color) };
     let saved = save(folder, &view);

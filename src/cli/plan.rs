@@ -21,7 +21,7 @@ pub(super) fn plan(options: &PlanOptions, _color: Color) -> Outcome {
             writeln!(out, "{text}")?;
         }
         PlanFormat::Docker => {
-            let lines = commands(&plan);
+            let lines = commands(&plan, None);
             for cell in plan.runnable() {
                 writeln!(out, "# {}\n{}", cell.id(), lines[cell.id()])?;
             }

@@ -18,7 +18,7 @@ pub(super) fn report(options: &ReportOptions, color: Color) -> Outcome {
     recorded.events.iter().try_for_each(|event| ledger.apply(event)).map_err(|error| {
         Failure::failed(format!("the journal of `{}` is damaged: {error}", options.run.display()))
     })?;
-    let summary = Summary::build(&recorded.plan, &ledger, &commands(&recorded.plan));
+    let summary = Summary::build(&recorded.plan, &ledger, &commands(&recorded.plan, Some(&ledger)));
     let layout = Layout::choose(&summary, options.rows, options.columns, options.value);
     let format = render::format(&options.format)
         .ok_or_else(|| Failure::usage(format!("there is no format `{}`", options.format)))?;

@@ -9,8 +9,9 @@ use sha2::{Digest as _, Sha256};
 use super::failure::Failure;
 use super::options::MatrixOptions;
 use crate::backend;
+use crate::ledger::Ledger;
 use crate::matrix::{self, MatrixError};
-use crate::model::{CellId, hex};
+use crate::model::{Applied, Cell, CellId, Observation, hex};
 use crate::plan::{self, Expr, Plan, Source};
 
 /// The exact input, and what is to be done.
@@ -62,12 +63,20 @@ fn wrong(error: &MatrixError) -> Failure {
     Failure::usage(format!("{place}: {}\n{snippet}", error.message())).hint(error.hint())
 }
 
-/// The line that reproduces each cell.
-pub(super) fn commands(plan: &Plan) -> BTreeMap<CellId, String> {
+/// The line that reproduces each cell, as the engine of its host would take it where one has answered.
+pub(super) fn commands(plan: &Plan, ledger: Option<&Ledger>) -> BTreeMap<CellId, String> {
     let host = |name: &str| plan.hosts.iter().find(|host| host.name == name);
-    plan.runnable()
-        .filter_map(|cell| Some((cell.id().clone(), backend::command(host(&cell.host)?, cell))))
-        .collect()
+    let mut applied: BTreeMap<&str, &Applied> = BTreeMap::new();
+    for record in ledger.into_iter().flat_map(Ledger::records) {
+        if let Some(found) = record.observation().and_then(Observation::applied) {
+            applied.entry(&record.cell().host).or_insert(found);
+        }
+    }
+    let line = |cell: &Cell| {
+        let line = backend::command(host(&cell.host)?, cell, applied.get(cell.host.as_str()).copied());
+        Some((cell.id().clone(), line))
+    };
+    plan.runnable().filter_map(line).collect()
 }
 
 /// The text of a matrix.

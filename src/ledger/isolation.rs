@@ -78,6 +78,7 @@ fn opens_everything(grant: &Grant) -> bool {
         | Grant::Cdi(_)
         | Grant::DeviceNode { .. }
         | Grant::Env { .. }
+        | Grant::Unset(_)
         | Grant::Group(_)
         | Grant::HostGroups
         | Grant::ShmSize(_)
@@ -97,6 +98,7 @@ fn asked(grant: &Grant) -> Option<Option<u32>> {
             (!matches!(value.as_str(), "" | "void" | "none")).then(|| counted(value.split(',')))
         }
         Grant::Env { .. }
+        | Grant::Unset(_)
         | Grant::DeviceNode { .. }
         | Grant::Runtime(_)
         | Grant::Group(_)
@@ -125,6 +127,7 @@ fn node(grant: &Grant) -> Option<&str> {
         Grant::DeviceRequest { .. }
         | Grant::Cdi(_)
         | Grant::Env { .. }
+        | Grant::Unset(_)
         | Grant::Runtime(_)
         | Grant::Group(_)
         | Grant::HostGroups

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::nodes;
 use super::verdict::report;
-use crate::model::{Applied, Cell, Device, Grant, Observation};
+use crate::model::{Cell, Device, Grant, Observation};
 
 /// The layer at which something that was asked for was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub struct Parting {
 /// Every grant that did not come through, in the order of the matrix; empty where nothing was read back.
 #[must_use]
 pub fn partings(cell: &Cell, observation: &Observation) -> Vec<Parting> {
-    let Some(applied) = applied(observation).filter(|applied| !applied.settings.is_empty()) else {
+    let Some(applied) = observation.applied().filter(|applied| !applied.settings.is_empty()) else {
         return Vec::new();
     };
     let exposure = report(observation).and_then(|report| report.exposure.as_ref());
@@ -56,16 +56,6 @@ pub fn partings(cell: &Cell, observation: &Observation) -> Vec<Parting> {
     cell.visibility.grants.iter().filter_map(lost).collect()
 }
 
-const fn applied(observation: &Observation) -> Option<&Applied> {
-    match observation {
-        Observation::Reported { applied, .. }
-        | Observation::Garbled { applied, .. }
-        | Observation::TimedOut { applied, .. }
-        | Observation::Killed { applied, .. } => Some(applied),
-        Observation::NotStarted { .. } | Observation::Cancelled { .. } => None,
-    }
-}
-
 /// The grant, by its key in a matrix.
 fn label(grant: &Grant) -> String {
     match grant {
@@ -73,7 +63,7 @@ fn label(grant: &Grant) -> String {
         Grant::Cdi(name) => format!("cdi {name}"),
         Grant::DeviceNode { path, .. } => format!("devices {path}"),
         Grant::Runtime(name) => format!("runtime {name}"),
-        Grant::Env { name, .. } => format!("env {name}"),
+        Grant::Env { name, .. } | Grant::Unset(name) => format!("env {name}"),
         Grant::Group(gid) => format!("groups {gid}"),
         Grant::HostGroups => "groups host".to_owned(),
         Grant::ShmSize(bytes) => format!("shm_size {bytes}"),
@@ -87,7 +77,7 @@ fn label(grant: &Grant) -> String {
 /// Whether a grant decides on which GPUs a container has, or a process in it sees.
 fn decides(grant: &Grant) -> bool {
     match grant {
-        Grant::Env { name, .. } => VISIBILITY_VARIABLES.contains(&name.as_str()),
+        Grant::Env { name, .. } | Grant::Unset(name) => VISIBILITY_VARIABLES.contains(&name.as_str()),
         Grant::Group(_) | Grant::HostGroups => true,
         Grant::DeviceRequest { .. }
         | Grant::Cdi(_)
@@ -118,6 +108,7 @@ fn dropped(grant: &Grant, all: &[Grant], settings: &Map<String, Value>) -> Optio
             // Others are not read back: they are nobody's business.
             _ => true,
         },
+        Grant::Unset(name) => set("env").get(name).is_none(),
         Grant::Group(gid) => items(set("group_add")).any(|group| group == gid.to_string().as_str()),
         // The engine is sent the numbers, and there may be none.
         Grant::HostGroups | Grant::Security(_) => true,
@@ -137,7 +128,7 @@ fn in_place_of(grant: &Grant, settings: &Map<String, Value>) -> String {
         Grant::DeviceRequest { .. } | Grant::Cdi(_) => "device_requests",
         Grant::DeviceNode { .. } => "devices",
         Grant::Runtime(_) => "runtime",
-        Grant::Env { .. } => "env",
+        Grant::Env { .. } | Grant::Unset(_) => "env",
         Grant::Group(_) | Grant::HostGroups => "group_add",
         Grant::ShmSize(_) => "shm_size",
         Grant::Ipc(_) => "ipc_mode",
@@ -146,7 +137,7 @@ fn in_place_of(grant: &Grant, settings: &Map<String, Value>) -> String {
         Grant::Privileged => "privileged",
     };
     let found = match grant {
-        Grant::Env { name, .. } => settings.get(key).and_then(|env| env.get(name)),
+        Grant::Env { name, .. } | Grant::Unset(name) => settings.get(key).and_then(|env| env.get(name)),
         Grant::DeviceRequest { .. }
         | Grant::Cdi(_)
         | Grant::DeviceNode { .. }
@@ -203,6 +194,7 @@ fn unseen(grant: &Grant, exposure: &Exposure) -> Option<String> {
             let seen = exposure.variables.get(name)?.as_deref();
             (seen != Some(value)).then(|| seen.map_or_else(|| "unset".to_owned(), |seen| format!("`{seen}`")))
         }
+        Grant::Unset(name) => exposure.variables.get(name)?.as_deref().map(|seen| format!("`{seen}`")),
         Grant::Group(gid) => (!exposure.groups.contains(gid)).then(|| format!("{:?}", exposure.groups)),
         Grant::Ulimit { name, soft, .. } if name == "memlock" => {
             let seen = exposure.memlock_bytes;

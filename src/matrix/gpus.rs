@@ -2,7 +2,8 @@
 //!
 //! The command line reads its value as CSV, so that ids need quotes inside of quotes, and `device=0,1` without them asks
 //! for device 0 and a count of 1, which the engine then refuses. In a matrix a field without `=` goes on with the list
-//! before it: `device=0,1` means both. Quoted CSV fields are taken too, so that a line can be copied from a terminal.
+//! before it: `device=0,1` means both. Quoted CSV fields are taken too, so that a line can be copied from a terminal; what
+//! follows a closing quote is a field of its own, as it is there.
 
 use crate::model::Grant;
 
@@ -22,31 +23,70 @@ enum Open {
     Capabilities,
 }
 
+/// One field between commas; quoted, it may hold commas itself.
+struct Field {
+    text: String,
+    quoted: bool,
+}
+
 /// Reads the value; the error is why it cannot be, and the way out.
 pub(super) fn parse(text: &str) -> Result<Grant, (String, &'static str)> {
     const FORMS: &str =
         "give `all`, a number, `device=0,1`, `device=UUID`, `driver=NAME`, `capabilities=A,B`, or several";
     let mut request = Request::default();
     let mut open = Open::Nothing;
-    for field in text.replace('"', "").split(',') {
-        let field = field.trim();
-        if field.is_empty() {
-            return Err(("it has an empty field".to_owned(), FORMS));
-        }
-        open = request.take(field, open).map_err(|why| (why, FORMS))?;
+    for field in fields(text).map_err(|why| (why, FORMS))? {
+        open = request.take_field(&field, open).map_err(|why| (why, FORMS))?;
     }
     request.finish()
 }
 
+/// Quotes may stand around a field, as CSV has them, or around its value, as a shell would take them away.
+fn fields(text: &str) -> Result<Vec<Field>, String> {
+    let mut fields = vec![Field { text: String::new(), quoted: false }];
+    let mut inside = false;
+    for letter in text.chars() {
+        let Some(field) = fields.last_mut() else { break };
+        match letter {
+            '"' => {
+                inside = !inside;
+                field.quoted = true;
+            }
+            ',' if !inside => fields.push(Field { text: String::new(), quoted: false }),
+            letter => field.text.push(letter),
+        }
+    }
+    if inside { Err("a quote is not closed".to_owned()) } else { Ok(fields) }
+}
+
 impl Request {
+    fn take_field(&mut self, field: &Field, open: Open) -> Result<Open, String> {
+        let mut open = if field.quoted { Open::Nothing } else { open };
+        for (number, part) in field.text.split(',').map(str::trim).enumerate() {
+            if part.is_empty() {
+                return Err("it has an empty field".to_owned());
+            }
+            // An id may hold `=` itself, as the name of a CDI device does.
+            open = if number > 0 { self.go_on(part, open)? } else { self.take(part, open)? };
+        }
+        Ok(if field.quoted { Open::Nothing } else { open })
+    }
+
+    fn go_on(&mut self, item: &str, open: Open) -> Result<Open, String> {
+        match open {
+            Open::Nothing => return Err(format!("`{item}` belongs to no list")),
+            Open::Ids => self.ids.push(item.to_owned()),
+            Open::Capabilities => self.capabilities.push(item.to_owned()),
+        }
+        Ok(open)
+    }
+
     fn take(&mut self, field: &str, open: Open) -> Result<Open, String> {
         let Some((key, value)) = field.split_once('=') else {
-            match open {
-                Open::Nothing => self.set_count(field)?,
-                Open::Ids => self.ids.push(field.to_owned()),
-                Open::Capabilities => self.capabilities.push(field.to_owned()),
-            }
-            return Ok(open);
+            return match open {
+                Open::Nothing => self.set_count(field).map(|()| open),
+                Open::Ids | Open::Capabilities => self.go_on(field, open),
+            };
         };
         if value.is_empty() {
             return Err(format!("there is nothing after `{key}=`"));
@@ -71,7 +111,7 @@ impl Request {
 
     fn set_count(&mut self, text: &str) -> Result<(), String> {
         let count = match text {
-            "all" => -1,
+            "all" | "-1" => -1,
             number => match number.parse::<u16>() {
                 // The engine takes 0 for "none", starts the container without a GPU, and says nothing.
                 Ok(0) => return Err("a count of 0 exposes no GPU".to_owned()),
@@ -133,22 +173,35 @@ mod tests {
         assert_eq!(shown("all,capabilities=gpu,compute"), "|-1||compute");
         assert_eq!(shown("driver=amd,count=all"), "amd|-1||");
         assert_eq!(shown("device=0,2,driver=nvidia"), "nvidia|0|0 2|");
+        assert_eq!(shown("-1"), "|-1||");
+        assert_eq!(shown("\"capabilities=compute,utility\",2"), "|2||compute utility");
+        assert_eq!(shown("count=all,\"capabilities=compute,utility\""), "|-1||compute utility");
+        assert_eq!(shown("driver=cdi,\"device=a.b/gpu=0,a.b/gpu=1\""), "cdi|0|a.b/gpu=0 a.b/gpu=1|");
+        assert_eq!(
+            shown("device=MIG-41b2c3d4-0000-5000-8000-000000000001"),
+            "|0|MIG-41b2c3d4-0000-5000-8000-000000000001|"
+        );
     }
 
     #[test]
     fn quotes_that_a_shell_would_have_needed_are_not() {
         assert_eq!(shown("device=0,1"), shown("\"device=0,1\""));
+        assert_eq!(shown("device=0,1"), shown("device=\"0,1\""));
     }
 
     #[test]
     fn what_cannot_be_is_named() {
         assert!(shown("").contains("empty"));
         assert!(shown("0").contains("no GPU"));
-        assert!(shown("-1").contains("neither"));
+        assert!(shown("-2").contains("neither"));
         assert!(shown("some").contains("neither"));
         assert!(shown("all,2").contains("two counts"));
         assert!(shown("all,device=0").contains("both"));
         assert!(shown("device=").contains("nothing after"));
+        assert!(shown("\"device=0,1").contains("not closed"));
+        assert!(shown("\"device=0,1\",2").contains("both"));
+        assert!(shown("\"all,2\"").contains("no list"));
+        assert!(shown("\"device=0,\"").contains("empty"));
         assert!(shown("devices=0").contains("`devices`"));
         assert!(shown("device=0,driver=a,device=1").contains("twice"));
     }

@@ -97,7 +97,8 @@ pub(super) struct RawImage {
 pub(super) struct RawVisibility {
     /// Name in tables.
     pub(super) name: At<String>,
-    /// What `docker run --gpus` takes: `all`, a number, `device=0,1`, `device=UUID`, `driver=amd,count=all`.
+    /// What `docker run --gpus` takes: `all`, a number, `device=0,1`, `device=UUID`, `capabilities=compute,utility`,
+    /// `driver=amd,count=all`.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "shape::Scalar")]
     pub(super) gpus: Option<At<String>>,
@@ -117,10 +118,10 @@ pub(super) struct RawVisibility {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Texts")]
     pub(super) groups: Option<Texts>,
-    /// Variables; `""` is set and empty.
+    /// Variables; `""` is set and empty, `null` is unset even where the image sets it.
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "Entries<shape::Scalar>")]
-    pub(super) env: Option<Entries<Option<At<String>>>>,
+    #[schemars(with = "Entries<Option<shape::Scalar>>")]
+    pub(super) env: Option<Entries<At<Option<String>>>>,
     /// Size of `/dev/shm`, such as `8g`, or bytes.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "shape::Size")]
@@ -133,7 +134,7 @@ pub(super) struct RawVisibility {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Entries<shape::Scalar>")]
     pub(super) ulimits: Option<Entries<At<String>>>,
-    /// Security options, such as `seccomp=unconfined`.
+    /// Security options, such as `seccomp=unconfined`, or `seccomp=` and the path of a profile on this machine.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Texts")]
     pub(super) security: Option<Texts>,

@@ -65,10 +65,10 @@ fn spelled_out(raw: &RawVisibility, source: &str) -> Parsed<Visibility> {
     }
     let mut grants = Vec::new();
     exposing(raw, source, &mut grants)?;
-    environment(raw.env.as_ref(), &mut grants)?;
+    environment(raw.env.as_ref(), source, &mut grants)?;
     limiting(raw, &mut grants)?;
     for option in items(raw.security.as_ref(), source) {
-        grants.push(Grant::Security(filled(&option, "security")?));
+        grants.push(security(&option)?);
     }
     if raw.privileged {
         grants.push(Grant::Privileged);
@@ -130,6 +130,22 @@ fn cdi(name: &At<String>) -> Parsed<Grant> {
     ))
 }
 
+/// As the command line reads it: a name and, but for one, a value after `=`, or after `:` as it once was.
+fn security(option: &At<String>) -> Parsed<Grant> {
+    let text = filled(option, "security")?;
+    let value = text.split_once('=').or_else(|| text.split_once(':')).map(|(_, value)| value);
+    if text != "no-new-privileges" && value.is_none_or(str::is_empty) {
+        return Err(Problem::new(
+            option.place,
+            format!("`{text}` is no security option: it has no value"),
+            "give a name and a value, such as `seccomp=unconfined` or `label=disable`",
+        ));
+    }
+    // One spelling for those who look for a profile.
+    let old = text.strip_prefix("seccomp:").map(|profile| format!("seccomp={profile}"));
+    Ok(Grant::Security(old.unwrap_or(text)))
+}
+
 fn device_node(text: &At<String>) -> Parsed<Grant> {
     // `docker run --device` takes CDI names too.
     if is_cdi_name(&text.value) {
@@ -138,14 +154,21 @@ fn device_node(text: &At<String>) -> Parsed<Grant> {
     let problem = |why: &str, hint: &str| {
         Problem::new(text.place, format!("`{}` is no device node: {why}", text.value), hint)
     };
-    let (path, permissions) = text.value.split_once(':').unwrap_or((&text.value, "rwm"));
+    let mut parts = text.value.splitn(3, ':');
+    let path = parts.next().unwrap_or_default();
+    let (inside, permissions) = match (parts.next(), parts.next()) {
+        (None, _) => (path, "rwm"),
+        (Some(inside), None) if inside.contains('/') => (inside, "rwm"),
+        (Some(permissions), None) => (path, permissions),
+        (Some(inside), Some(permissions)) => (inside, permissions),
+    };
     if !path.starts_with('/') || path.len() < 2 || path.contains('\0') {
         return Err(problem(
             "its path is not absolute",
             "give its path, such as `/dev/kfd` or `/dev/dri:rw`",
         ));
     }
-    if permissions.contains('/') {
+    if inside != path {
         return Err(problem(
             "another path inside the container is not carried by this version",
             "give the path once: it is the same inside",
@@ -174,7 +197,11 @@ fn group(text: &At<String>) -> Parsed<Grant> {
     })
 }
 
-fn environment(env: Option<&Entries<Option<At<String>>>>, grants: &mut Vec<Grant>) -> Parsed<()> {
+fn environment(
+    env: Option<&Entries<At<Option<String>>>>,
+    source: &str,
+    grants: &mut Vec<Grant>,
+) -> Parsed<()> {
     for (name, value) in env.map_or(&[][..], |env| &env.0) {
         if name.value.is_empty()
             || name.value.contains(['=', '\0'])
@@ -186,24 +213,38 @@ fn environment(env: Option<&Entries<Option<At<String>>>>, grants: &mut Vec<Grant
                 "use letters, digits and `_`",
             ));
         }
-        let Some(value) = value else {
-            return Err(Problem::new(
-                name.place,
-                format!("variable `{}` has no value", name.value),
-                "write `\"\"` for one that is set and empty, or remove it",
-            ));
-        };
-        if value.value.contains('\0') {
-            return Err(Problem::new(value.place, "a variable cannot hold a null character", "remove it"));
-        }
-        grants.push(Grant::Env { name: name.value.clone(), value: value.value.clone() });
+        grants.push(match &value.value {
+            Some(text) if text.contains('\0') => {
+                return Err(Problem::new(
+                    value.place,
+                    "a variable cannot hold a null character",
+                    "remove it",
+                ));
+            }
+            Some(text) => Grant::Env { name: name.value.clone(), value: text.clone() },
+            // Set and empty, and unset, hide different GPUs: nothing after the colon could be meant as either.
+            None if value.place.text_in(source).is_none_or(|text| text.trim().is_empty()) => {
+                return Err(Problem::new(
+                    name.place,
+                    format!("variable `{}` has no value", name.value),
+                    "write `\"\"` for one that is set and empty, `null` for one that is unset, or remove it",
+                ));
+            }
+            None => Grant::Unset(name.value.clone()),
+        });
     }
     Ok(())
 }
 
 fn limiting(raw: &RawVisibility, grants: &mut Vec<Grant>) -> Parsed<()> {
     if let Some(size) = &raw.shm_size {
-        grants.push(Grant::ShmSize(scalars::bytes(size)?));
+        match scalars::bytes(size)? {
+            0 => {
+                let why = "`shm_size: 0` would be taken for the engine's default";
+                return Err(Problem::new(size.place, why, "give a size, or leave `shm_size` out"));
+            }
+            bytes => grants.push(Grant::ShmSize(bytes)),
+        }
     }
     if let Some(mode) = &raw.ipc {
         const MODES: [&str; 4] = ["none", "private", "shareable", "host"];

@@ -61,6 +61,20 @@ pub enum Observation {
     },
 }
 
+impl Observation {
+    /// What the engine says it set; none where it was never asked.
+    #[must_use]
+    pub const fn applied(&self) -> Option<&Applied> {
+        match self {
+            Self::Reported { applied, .. }
+            | Self::Garbled { applied, .. }
+            | Self::TimedOut { applied, .. }
+            | Self::Killed { applied, .. } => Some(applied),
+            Self::NotStarted { .. } | Self::Cancelled { .. } => None,
+        }
+    }
+}
+
 /// Steps of an attempt, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

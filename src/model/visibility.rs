@@ -50,6 +50,8 @@ pub enum Grant {
         /// Value.
         value: String,
     },
+    /// A variable that is not set, whatever the image says.
+    Unset(String),
     /// A supplementary group, by number.
     Group(u32),
     /// The groups that own the GPU device nodes of the host.
@@ -100,6 +102,24 @@ impl Vendor {
             Self::Amd => "AMD",
         }
     }
+
+    /// The vendor of a device by its CDI name.
+    fn of_cdi(name: &str) -> Option<Self> {
+        match name.split_once('/')?.0 {
+            "nvidia.com" => Some(Self::Nvidia),
+            "amd.com" => Some(Self::Amd),
+            _ => None,
+        }
+    }
+
+    /// The vendor whose runtime has that name. NVIDIA's toolkit also installs `nvidia-cdi` and `nvidia-legacy`.
+    fn of_runtime(name: &str) -> Option<Self> {
+        match name.split('-').next()? {
+            "nvidia" => Some(Self::Nvidia),
+            "amd" => Some(Self::Amd),
+            _ => None,
+        }
+    }
 }
 
 impl Grant {
@@ -107,18 +127,20 @@ impl Grant {
     #[must_use]
     pub fn vendor(&self) -> Option<Vendor> {
         match self {
-            Self::DeviceRequest { driver, .. } if driver == "amd" => Some(Vendor::Amd),
-            Self::DeviceRequest { .. } => Some(Vendor::Nvidia),
-            Self::Cdi(name) if name.starts_with("nvidia.com/") => Some(Vendor::Nvidia),
-            Self::Cdi(name) if name.starts_with("amd.com/") => Some(Vendor::Amd),
-            Self::Runtime(name) if name == "nvidia" => Some(Vendor::Nvidia),
-            Self::Runtime(name) if name == "amd" => Some(Vendor::Amd),
+            Self::DeviceRequest { driver, ids, .. } => match driver.as_str() {
+                // Where none is named, every engine before 28.3 asks NVIDIA's.
+                "" | "nvidia" => Some(Vendor::Nvidia),
+                "amd" => Some(Vendor::Amd),
+                "cdi" => ids.iter().find_map(|id| Vendor::of_cdi(id)),
+                _ => None,
+            },
+            Self::Cdi(name) => Vendor::of_cdi(name),
+            Self::Runtime(name) => Vendor::of_runtime(name),
             Self::DeviceNode { path, .. } if path.starts_with("/dev/nvidia") => Some(Vendor::Nvidia),
             Self::DeviceNode { path, .. } if path.starts_with("/dev/kfd") => Some(Vendor::Amd),
-            Self::Cdi(_)
-            | Self::Runtime(_)
-            | Self::DeviceNode { .. }
+            Self::DeviceNode { .. }
             | Self::Env { .. }
+            | Self::Unset(_)
             | Self::Group(_)
             | Self::HostGroups
             | Self::ShmSize(_)
@@ -147,7 +169,11 @@ impl Grant {
     /// Whether this grant may let a GPU in.
     #[must_use]
     pub fn exposes_gpu(&self) -> bool {
-        self.vendor().is_some() || matches!(self, Self::Cdi(_) | Self::DeviceNode { .. } | Self::Privileged)
+        let any_vendor = matches!(
+            self,
+            Self::DeviceRequest { .. } | Self::Cdi(_) | Self::DeviceNode { .. } | Self::Privileged
+        );
+        any_vendor || self.vendor().is_some()
     }
 }
 

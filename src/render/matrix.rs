@@ -110,6 +110,9 @@ fn cell_text(view: &CellView) -> String {
     if view.flaky {
         verdict.push_str(" (flaky)");
     }
+    if view.privileged {
+        verdict.push_str(" (privileged)");
+    }
     match (view.cells, view.failing) {
         (1, _) => {}
         (cells, 0) => verdict = format!("{verdict}, {cells} cells"),

@@ -7,6 +7,7 @@ use super::*;
 use crate::event::EventKind;
 use crate::ledger::{CellState, RunState};
 use crate::model::{CellId, FaultKind, Observation, Phase};
+use crate::table::{Axis, Header, Table};
 use crate::testing::{self, Story, fault, reported};
 
 fn render_all(summary: &Summary) {
@@ -17,6 +18,33 @@ fn render_all(summary: &Summary) {
         format.render.render(&view, &mut out).unwrap();
         assert!(out.ends_with(b"\n"), "{}", format.name);
     }
+}
+
+/// With exposures on a side of the table, and with none.
+#[test]
+fn a_privileged_exposure_is_marked_in_every_table() {
+    let summary = testing::mixed().summary();
+    let axes = [Axis::Image, Axis::Variant, Axis::Visibility, Axis::Host, Axis::Device];
+    for (rows, columns) in axes.into_iter().flat_map(|rows| axes.map(|columns| (rows, columns))) {
+        if rows == columns {
+            continue;
+        }
+        let layout = Layout::choose(&summary, Some(rows), Some(columns), None);
+        for style in [Some(40), Some(80), None].map(|width| Style { color: false, width }) {
+            let view = View { summary: &summary, layout: &layout, style };
+            let mut out = Vec::new();
+            format("table").unwrap().render.render(&view, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.contains("(privileged)"), "{rows:?} {columns:?} {style:?}\n{text}");
+        }
+        let table = Table::build(&summary, &layout);
+        let marked = |headers: &[Header]| headers.iter().filter(|header| header.privileged).count();
+        let cells = table.cells.iter().flatten().filter(|cell| cell.privileged).count();
+        assert!(marked(&table.rows) + marked(&table.columns) + cells > 0, "{rows:?} {columns:?}");
+    }
+    let plain = Story::of(testing::plan([testing::cell("a", "none", CheckCode::TorchMissing)])).summary();
+    let layout = Layout::choose(&plain, Some(Axis::Image), Some(Axis::Device), None);
+    assert!(Table::build(&plain, &layout).cells.iter().flatten().all(|cell| !cell.privileged));
 }
 
 fn observation(choice: u8) -> Observation {

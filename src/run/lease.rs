@@ -30,7 +30,7 @@ impl Claim {
             return None;
         }
         let masked = grants.iter().any(|grant| match grant {
-            Grant::Env { name, .. } => VISIBILITY_VARIABLES.contains(&name.as_str()),
+            Grant::Env { name, .. } | Grant::Unset(name) => VISIBILITY_VARIABLES.contains(&name.as_str()),
             Grant::DeviceRequest { .. }
             | Grant::Cdi(_)
             | Grant::DeviceNode { .. }

@@ -13,7 +13,7 @@ use super::observed::observed;
 use super::requested::requested;
 use crate::diagnose::{self, Diagnosis};
 use crate::ledger::{self, Breach, Ledger, Parting, Record, RunState, Verdict};
-use crate::model::{Applied, Cell, CellId, FactValue, Observation};
+use crate::model::{Cell, CellId, FactValue, Observation};
 use crate::plan::{Plan, PlannedCell};
 
 /// What to do about a cell that never ran.
@@ -109,7 +109,7 @@ fn with_observation(
 ) -> SummaryCell {
     let code = ledger::code(observation);
     let Diagnosis { stage, first_error, cause, next_action } = diagnose::diagnose(cell, observation);
-    let applied = applied(observation);
+    let applied = observation.applied();
     SummaryCell {
         code: Some(code),
         exit_code: Some(code.exit_code()),
@@ -178,15 +178,5 @@ fn status(observation: &Observation) -> Option<Status> {
         | Observation::TimedOut { .. }
         | Observation::Killed { .. }
         | Observation::Cancelled { .. } => None,
-    }
-}
-
-const fn applied(observation: &Observation) -> Option<&Applied> {
-    match observation {
-        Observation::Reported { applied, .. }
-        | Observation::Garbled { applied, .. }
-        | Observation::TimedOut { applied, .. }
-        | Observation::Killed { applied, .. } => Some(applied),
-        Observation::NotStarted { .. } | Observation::Cancelled { .. } => None,
     }
 }

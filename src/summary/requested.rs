@@ -39,6 +39,7 @@ fn add(out: &mut Map<String, Value>, grant: &Grant) {
         Grant::Runtime(name) => again(out, "runtime", name.clone().into()),
         Grant::Env { name, .. } if grant.is_secret() => entry(out, "env", name, REDACTED.into()),
         Grant::Env { name, value } => entry(out, "env", name, value.clone().into()),
+        Grant::Unset(name) => entry(out, "env", name, Value::Null),
         Grant::Group(gid) => list(out, "groups", (*gid).into()),
         Grant::HostGroups => list(out, "groups", "host".into()),
         Grant::ShmSize(bytes) => again(out, "shm_size", (*bytes).into()),

@@ -174,6 +174,7 @@ fn grants_are_told_back_in_the_matrixs_words() {
         node("/dev/dri", "r"),
         Grant::Runtime("nvidia".into()),
         variable("CUDA_VISIBLE_DEVICES", ""),
+        Grant::Unset("HIP_VISIBLE_DEVICES".into()),
         Grant::Group(44),
         Grant::HostGroups,
         Grant::ShmSize(1 << 30),

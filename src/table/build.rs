@@ -48,6 +48,8 @@ pub struct CellView {
     pub flaky: bool,
     /// Whether any of the cells saw more of a GPU than it was given.
     pub leak: bool,
+    /// Whether any of the cells is privileged and no header says so, since exposures are on neither side.
+    pub privileged: bool,
     /// Its index among the summary's cells.
     pub shown: usize,
     /// How many cells fall on this place.
@@ -66,7 +68,9 @@ impl Table {
         let mut cells: Vec<Option<CellView>> = vec![None; rows.list.len() * width];
         for (index, cell) in summary.cells.iter().enumerate() {
             let place = rows.of_cell[index] * width + columns.of_cell[index];
-            let view = CellView::of(cell, index, layout.value);
+            let said = [&layout.rows, &layout.columns].iter().any(|axes| axes.contains(&Axis::Visibility));
+            let privileged = cell.privileged() && !said;
+            let view = CellView { privileged, ..CellView::of(cell, index, layout.value) };
             cells[place] = Some(match cells[place].take() {
                 None => view,
                 Some(earlier) => earlier.joined(view),
@@ -119,6 +123,7 @@ impl CellView {
             verdict: cell.verdict,
             flaky: cell.flaky,
             leak: cell.leak.is_some(),
+            privileged: false,
             shown,
             cells: 1,
             failing: usize::from(!cell.verdict.green()),
@@ -129,8 +134,9 @@ impl CellView {
     fn joined(self, other: Self) -> Self {
         let (cells, failing) = (self.cells + other.cells, self.failing + other.failing);
         let (flaky, leak) = (self.flaky || other.flaky, self.leak || other.leak);
+        let privileged = self.privileged || other.privileged;
         let worse = if severity(other.verdict) > severity(self.verdict) { other } else { self };
-        Self { cells, failing, flaky, leak, ..worse }
+        Self { cells, failing, flaky, leak, privileged, ..worse }
     }
 }
 

@@ -253,9 +253,10 @@ visibility:
     gpus: driver=amd,count=2
     cdi: nvidia.com/gpu=0
     runtime: crun
-    devices: [/dev/kfd, '/dev/dri:rw', amd.com/gpu=1]
+    devices: [/dev/kfd, '/dev/dri:rw', '/dev/dri/renderD128:/dev/dri/renderD128:r', amd.com/gpu=1]
     groups: [44, host]
-    env: {{ CUDA_VISIBLE_DEVICES: '', HIP_VISIBLE_DEVICES: 0, HSA_OVERRIDE_GFX_VERSION: 9.40, FLAG: true }}
+    env: {{ CUDA_VISIBLE_DEVICES: '', HIP_VISIBLE_DEVICES: 0, HSA_OVERRIDE_GFX_VERSION: 9.40, FLAG: true,
+           ROCR_VISIBLE_DEVICES: null, GPU_DEVICE_ORDINAL: ~, WORD: 'null' }}
     shm_size: 8g
     ipc: host
     ulimits: {{ memlock: -1, nofile: '1024:4096', stack: 67108864 }}

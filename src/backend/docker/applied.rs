@@ -7,14 +7,18 @@ use serde_json::{Map, Value, json};
 use super::image::Image;
 use crate::model::Applied;
 
+/// Who set them, `docker` or `podman` with its version.
+pub(in crate::backend) const ENGINE: &str = "engine";
+
 /// Settings that bear on exposure; those that the engine left empty are absent.
-pub(super) fn applied(found: ContainerInspectResponse, image: &Image) -> Applied {
+pub(super) fn applied(found: ContainerInspectResponse, image: &Image, engine: &str) -> Applied {
     let mut settings = Map::new();
     let mut note = |name: &str, value: Value| {
         if !is_empty(&value) {
             settings.insert(name.to_owned(), value);
         }
     };
+    note(ENGINE, json!(engine));
     let environment = found.config.and_then(|config| config.env).unwrap_or_default();
     note("env", visibility_variables(&environment));
     if let Some(host) = found.host_config {

@@ -58,7 +58,10 @@ pub(super) async fn attempt(backend: &DockerBackend, cell: &Cell, context: Attem
         Err(fault) => return not_started(Phase::Create, fault),
     };
     let container = Container { engine, cell, name: &name, image: &image, context: &context, key: &key };
-    let mut body = lower::container(cell, &backend.run, delivery, &image.command);
+    let mut body = match lower::container(cell, &backend.run, delivery, &image.command) {
+        Ok(body) => body,
+        Err(fault) => return not_started(Phase::Create, fault),
+    };
     lower::hand_over(&key, &mut body);
     let mut attempt = container.run(body).await;
     if let Err(words) = clean::remove_container(engine, &name).await {
@@ -190,7 +193,7 @@ impl Container<'_> {
 
     async fn collect(&self, ended: Ended, found: ContainerInspectResponse) -> Attempt {
         let state = found.state.clone().unwrap_or_default();
-        let applied = applied::applied(found, self.image);
+        let applied = applied::applied(found, self.image, &self.engine.name());
         match ended {
             Ended::Cancelled => cancelled(Phase::Running),
             Ended::Deadline => {

@@ -4,7 +4,9 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use bollard::errors::Error;
+use bollard::models::SystemVersion;
 use bollard::{API_DEFAULT_VERSION, Docker};
+use gpusweep_report::one_line;
 
 use super::endpoint;
 use super::refusal::{engine_fault, words};
@@ -22,9 +24,33 @@ pub(super) struct Engine {
     pub(super) docker: Docker,
     /// Machine architecture in Go's words, such as `amd64`.
     pub(super) arch: Option<String>,
+    pub(super) kind: Kind,
+    version: String,
     cpus: usize,
     /// The way to it lasts as long as the client.
     _tunnel: Tunnel,
+}
+
+/// Whose engine it is: Podman answers to Docker's API, and takes some of it otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Docker,
+    Podman,
+}
+
+impl Kind {
+    /// The name of its command line.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Docker => "docker",
+            Self::Podman => "podman",
+        }
+    }
+
+    /// Of a name that [`Engine::name`] gave.
+    pub(super) fn of_name(name: &str) -> Self {
+        if name.starts_with(Self::Podman.as_str()) { Self::Podman } else { Self::Docker }
+    }
 }
 
 impl Engine {
@@ -35,9 +61,12 @@ impl Engine {
         let unreachable = |error: &Error| engine_fault(&connect_words(&path, error));
         let docker = Docker::connect_with_unix(&path, ANSWER_S, API_DEFAULT_VERSION)
             .map_err(|error| unreachable(&error))?;
-        match tokio::time::timeout(FIRST_ANSWER, docker.info()).await {
-            Ok(Ok(info)) => Ok(Self {
+        let answer = async { tokio::try_join!(docker.info(), docker.version()) };
+        match tokio::time::timeout(FIRST_ANSWER, answer).await {
+            Ok(Ok((info, version))) => Ok(Self {
                 docker,
+                kind: kind(&version),
+                version: version.version.unwrap_or_default(),
                 _tunnel: tunnel,
                 arch: info.architecture.as_deref().map(go_arch),
                 cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
@@ -47,10 +76,21 @@ impl Engine {
         }
     }
 
+    /// Whose it is and its version, such as `docker 28.5.2`.
+    pub(super) fn name(&self) -> String {
+        one_line(&format!("{} {}", self.kind.as_str(), self.version), &[])
+    }
+
     /// Starting a container is bound by the runtime's processor time; twice the processors was measured fastest.
     pub(super) const fn default_slots(&self) -> usize {
         self.cpus * 2
     }
+}
+
+fn kind(version: &SystemVersion) -> Kind {
+    let components = version.components.iter().flatten();
+    let podman = components.map(|component| component.name.as_str()).any(|name| name == "Podman Engine");
+    if podman { Kind::Podman } else { Kind::Docker }
 }
 
 /// Engines name their machine as uname does, images as Go does.

@@ -1,19 +1,29 @@
-//! The `docker run` line that makes the same container as [`super::lower`].
+//! The `docker run` line that makes the same container as [`super::lower`], or the `podman run` line for a host of Podman's.
 //!
 //! Main function: [`command`]. It names no file of this machine: the checker's place is asked for when the line is run.
 
+mod podman;
+
 use super::MOUNT;
+use super::applied::ENGINE;
+use super::engine::Kind;
 use super::lower::{PIDS, checker_arguments, host_groups};
 use crate::backend::checker;
-use crate::model::{Cell, Grant};
+use crate::model::{Applied, Cell, Grant};
 
 /// What stands for the checker's path in a line for people.
 pub(in crate::backend) const CHECKER: &str = "\"$(gpusweep checker)\"";
 
-/// The line for one cell.
+/// The line for one cell, for the client of the engine that set this; Docker's where no engine was asked.
 #[must_use]
-pub fn command(cell: &Cell) -> String {
-    let mut words: Vec<String> = ["docker run --rm --network none"].map(str::to_owned).into();
+pub fn command(cell: &Cell, applied: Option<&Applied>) -> String {
+    let engine = applied.and_then(|applied| applied.settings.get(ENGINE)?.as_str());
+    let kind = engine.map_or(Kind::Docker, Kind::of_name);
+    let mut words: Vec<String> = match kind {
+        Kind::Docker => without(cell).into_iter().collect(),
+        Kind::Podman => Vec::new(),
+    };
+    words.push(format!("{} run --rm --network none", kind.as_str()));
     if !cell.visibility.privileged() {
         words.push("--cap-drop ALL --security-opt no-new-privileges".to_owned());
     }
@@ -21,16 +31,46 @@ pub fn command(cell: &Cell) -> String {
     if let Some(bytes) = cell.limits.memory {
         words.push(format!("--memory {bytes} --memory-swap {bytes}"));
     }
-    words.extend(cell.visibility.grants.iter().flat_map(flags));
+    words.extend(cell.visibility.grants.iter().flat_map(|grant| match kind {
+        Kind::Docker => flags(grant),
+        Kind::Podman => podman::flags(grant).unwrap_or_else(|| flags(grant)),
+    }));
     let place = format!("{MOUNT}/{}", checker::CHECKER.name);
     words.push(format!("--volume \"$(dirname {CHECKER})\":{MOUNT}:ro --entrypoint {place}"));
-    words.push(quoted(&cell.image.reference));
+    words.push(match kind {
+        Kind::Docker => quoted(&cell.image.reference),
+        Kind::Podman => quoted(&podman::qualified(&cell.image.reference)),
+    });
     words.extend(checker_arguments(cell).iter().map(|argument| quoted(argument)));
     words.join(" ")
 }
 
+/// Docker takes a variable without a value from its caller, and out of the container where its caller has none.
+fn without(cell: &Cell) -> Option<String> {
+    let unset = |grant: &Grant| match grant {
+        Grant::Unset(name) => Some(format!("-u {}", quoted(name))),
+        Grant::DeviceRequest { .. }
+        | Grant::Cdi(_)
+        | Grant::DeviceNode { .. }
+        | Grant::Runtime(_)
+        | Grant::Env { .. }
+        | Grant::Group(_)
+        | Grant::HostGroups
+        | Grant::ShmSize(_)
+        | Grant::Ipc(_)
+        | Grant::Ulimit { .. }
+        | Grant::Security(_)
+        | Grant::Privileged => None,
+    };
+    let names: Vec<String> = cell.visibility.grants.iter().filter_map(unset).collect();
+    (!names.is_empty()).then(|| format!("env {}", names.join(" ")))
+}
+
+fn flag(name: &str, value: &str) -> Vec<String> {
+    vec![format!("--{name} {}", quoted(value))]
+}
+
 fn flags(grant: &Grant) -> Vec<String> {
-    let flag = |name: &str, value: &str| vec![format!("--{name} {}", quoted(value))];
     match grant {
         Grant::DeviceRequest { driver, count, ids, capabilities } => {
             flag("gpus", &gpus(driver, *count, ids, capabilities))
@@ -42,6 +82,7 @@ fn flags(grant: &Grant) -> Vec<String> {
         // Lines are shown and exported. Without a value docker takes the caller's own, so the line still works there.
         Grant::Env { name, .. } if grant.is_secret() => flag("env", name),
         Grant::Env { name, value } => flag("env", &format!("{name}={value}")),
+        Grant::Unset(name) => flag("env", name),
         Grant::Group(gid) => flag("group-add", &gid.to_string()),
         Grant::HostGroups => {
             host_groups().iter().flat_map(|gid| flag("group-add", &gid.to_string())).collect()

@@ -4,6 +4,7 @@
 //! prints; both match on every grant, so a new one cannot be forgotten in either.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,30 +14,33 @@ use bollard::models::{
 };
 
 use gpusweep_report::frame::{self, Key};
+use serde::de::IgnoredAny;
 
 use super::deliver::Delivery;
+use super::refusal::fault;
 use super::{LABEL, LABEL_CELL, LABEL_DEADLINE, LABEL_OWNER};
 use crate::backend::owner;
-use crate::model::{Cell, Device, Grant};
+use crate::model::{Cell, Device, Fault, FaultKind, Grant};
 
 /// Processes and threads that a cell may have. Generous: libraries start some threads for each processor.
 pub(super) const PIDS: i64 = 4096;
 
 /// The request for one attempt at a cell. The image's own command tells the checker which interpreter is the image's.
+/// The fault is a file that the cell names and that cannot be sent.
 pub(super) fn container(
     cell: &Cell,
     run: &str,
     delivery: &Delivery,
     image_command: &[String],
-) -> ContainerCreateBody {
+) -> Result<ContainerCreateBody, Fault> {
     let mut host = confined(cell, delivery);
     let mut env = Vec::new();
     for grant in &cell.visibility.grants {
-        apply(grant, &mut host, &mut env);
+        apply(grant, &mut host, &mut env)?;
     }
     let mut arguments = checker_arguments(cell);
     arguments.extend(image_command.iter().map(|word| format!("--image-command={word}")));
-    ContainerCreateBody {
+    Ok(ContainerCreateBody {
         image: Some(cell.image.reference.clone()),
         entrypoint: Some(vec![delivery.program()]),
         cmd: Some(arguments),
@@ -47,7 +51,7 @@ pub(super) fn container(
         attach_stderr: Some(false),
         host_config: Some(host),
         ..ContainerCreateBody::default()
-    }
+    })
 }
 
 /// Hands the attempt's key to its checker, in place of whatever a cell calls so. Not on the command line, which every
@@ -78,12 +82,12 @@ fn confined(cell: &Cell, delivery: &Delivery) -> HostConfig {
     }
 }
 
-fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
+fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) -> Result<(), Fault> {
     match grant {
         Grant::DeviceRequest { driver, count, ids, capabilities } => {
             push(&mut host.device_requests, device_request(driver, *count, ids, capabilities));
         }
-        Grant::Cdi(name) => push(&mut host.device_requests, cdi(name)),
+        Grant::Cdi(name) => cdi(name, host.device_requests.get_or_insert_default()),
         Grant::DeviceNode { path, permissions } => {
             let mapping = DeviceMapping {
                 path_on_host: Some(path.clone()),
@@ -94,6 +98,8 @@ fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
         }
         Grant::Runtime(name) => host.runtime = Some(name.clone()),
         Grant::Env { name, value } => env.push(format!("{name}={value}")),
+        // A name alone takes the variable away, whatever the image sets it to.
+        Grant::Unset(name) => env.push(name.clone()),
         Grant::Group(gid) => push(&mut host.group_add, gid.to_string()),
         Grant::HostGroups => {
             host_groups().into_iter().for_each(|gid| push(&mut host.group_add, gid.to_string()));
@@ -104,9 +110,10 @@ fn apply(grant: &Grant, host: &mut HostConfig, env: &mut Vec<String>) {
             let limit = ResourcesUlimits { name: Some(name.clone()), soft: Some(*soft), hard: Some(*hard) };
             push(&mut host.ulimits, limit);
         }
-        Grant::Security(option) => push(&mut host.security_opt, security(option)),
+        Grant::Security(option) => security(option, host)?,
         Grant::Privileged => host.privileged = Some(true),
     }
+    Ok(())
 }
 
 /// What the client makes of `--gpus`: the capability `gpu` is always among those asked for.
@@ -124,23 +131,57 @@ fn device_request(driver: &str, count: i64, ids: &[String], capabilities: &[Stri
     }
 }
 
-/// What the client makes of `--device` with a CDI name.
-fn cdi(name: &str) -> DeviceRequest {
-    DeviceRequest {
-        driver: Some("cdi".into()),
-        count: Some(0),
-        device_ids: Some(vec![name.to_owned()]),
-        ..DeviceRequest::default()
+/// What the client makes of `--device` with CDI names: one request for all of them, without a capability.
+fn cdi(name: &str, requests: &mut Vec<DeviceRequest>) {
+    let of_devices = |request: &&mut DeviceRequest| {
+        request.driver.as_deref() == Some("cdi") && request.capabilities.is_none()
+    };
+    match requests.iter_mut().find(of_devices) {
+        Some(request) => push(&mut request.device_ids, name.to_owned()),
+        None => requests.push(DeviceRequest {
+            driver: Some("cdi".into()),
+            count: Some(0),
+            device_ids: Some(vec![name.to_owned()]),
+            ..DeviceRequest::default()
+        }),
     }
 }
 
-/// The engine takes a seccomp profile by its content; like `docker run`, a matrix names the file. One that cannot be
-/// read is passed on as it is, and the engine refuses it by name.
-fn security(option: &str) -> String {
-    let file =
-        option.strip_prefix("seccomp=").filter(|profile| !matches!(*profile, "unconfined" | "builtin"));
-    file.and_then(|path| std::fs::read_to_string(path).ok())
-        .map_or_else(|| option.to_owned(), |profile| format!("seccomp={profile}"))
+/// The engine takes a seccomp profile by its content; like `docker run`, a matrix names the file. One option is none to
+/// the engine: the client says by empty lists that no path of the system is hidden.
+fn security(option: &str, host: &mut HostConfig) -> Result<(), Fault> {
+    let profile = option.strip_prefix("seccomp=");
+    match profile.filter(|profile| !matches!(*profile, "unconfined" | "builtin")) {
+        Some(path) => push(&mut host.security_opt, format!("seccomp={}", seccomp(path)?)),
+        None if option == "systempaths=unconfined" => {
+            host.masked_paths = Some(Vec::new());
+            host.readonly_paths = Some(Vec::new());
+        }
+        None => push(&mut host.security_opt, option.to_owned()),
+    }
+    Ok(())
+}
+
+/// The profile in one line, as the client sends it.
+fn seccomp(path: &str) -> Result<String, Fault> {
+    let fault =
+        |why: &dyn Display| fault(FaultKind::LaunchRefused, &format!("the seccomp profile `{path}` {why}"));
+    let text =
+        std::fs::read_to_string(path).map_err(|error| fault(&format_args!("cannot be read: {error}")))?;
+    serde_json::from_str::<IgnoredAny>(&text).map_err(|error| fault(&format_args!("is no JSON: {error}")))?;
+    Ok(compact(&text))
+}
+
+/// JSON without the white space between its tokens.
+fn compact(json: &str) -> String {
+    let (mut inside, mut escaped) = (false, false);
+    let keep = move |letter: &char| {
+        let quote = *letter == '"' && !escaped;
+        escaped = inside && !escaped && *letter == '\\';
+        inside ^= quote;
+        inside || quote || !letter.is_ascii_whitespace()
+    };
+    json.chars().filter(keep).collect()
 }
 
 fn push<T>(list: &mut Option<Vec<T>>, item: T) {
@@ -211,7 +252,7 @@ mod tests {
             ..testing::parts("it", "it", &[])
         };
         serde_json::to_value(
-            container(&Cell::new(parts), "run", &Delivery::of("volume", "/place"), &[]).host_config,
+            container(&Cell::new(parts), "run", &Delivery::of("volume", "/place"), &[]).unwrap().host_config,
         )
         .unwrap()
     }
@@ -234,9 +275,29 @@ mod tests {
         let two = request("", 0, &["0", "1"], &["compute", "utility"]);
         assert_eq!((&two["Count"], &two["DeviceIDs"]), (&json!(0), &json!(["0", "1"])));
         assert_eq!(two["Capabilities"], json!([["compute", "utility", "gpu"]]));
-        let named = sent(vec![Grant::Cdi("nvidia.com/gpu=all".into())]);
-        let cdi = json!({ "Driver": "cdi", "Count": 0, "DeviceIDs": ["nvidia.com/gpu=all"] });
-        assert_eq!(named["DeviceRequests"][0], cdi);
+        let named = |names: &[&str]| names.iter().map(|name| Grant::Cdi((*name).into())).collect();
+        let cdi =
+            json!([{ "Driver": "cdi", "Count": 0, "DeviceIDs": ["nvidia.com/gpu=0", "amd.com/gpu=1"] }]);
+        assert_eq!(sent(named(&["nvidia.com/gpu=0", "amd.com/gpu=1"]))["DeviceRequests"], cdi);
+    }
+
+    #[test]
+    fn a_profile_is_sent_by_its_content_in_one_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("profile.json");
+        let option = vec![Grant::Security(format!("seccomp={}", file.display()))];
+        std::fs::write(&file, "{ \"a b\\\" \\\\\" :\n\t[ 1 , \"\\\\\" , -2.50 ] }\n").unwrap();
+        let sent = sent(option.clone())["SecurityOpt"].clone();
+        assert_eq!(sent, json!(["no-new-privileges", "seccomp={\"a b\\\" \\\\\":[1,\"\\\\\",-2.50]}"]));
+        let fault = |option: &[Grant]| {
+            let visibility = Visibility { name: "it".into(), grants: option.to_vec() };
+            let cell = Cell::new(CellParts { visibility, ..testing::parts("it", "it", &[]) });
+            container(&cell, "run", &Delivery::of("volume", "/place"), &[]).unwrap_err()
+        };
+        std::fs::write(&file, "{").unwrap();
+        assert!(fault(&option).message.contains("profile.json` is no JSON"), "{:?}", fault(&option));
+        std::fs::remove_file(&file).unwrap();
+        assert!(fault(&option).message.contains("cannot be read: No such file"), "{:?}", fault(&option));
     }
 
     #[test]

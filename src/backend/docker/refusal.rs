@@ -74,6 +74,7 @@ fn names_exposure(cell: &Cell, text: &str) -> bool {
         }
         Grant::DeviceRequest { .. }
         | Grant::Env { .. }
+        | Grant::Unset(_)
         | Grant::Group(_)
         | Grant::HostGroups
         | Grant::ShmSize(_)
