@@ -114,9 +114,11 @@ exec dockerd --config-file "$1"/daemon.json --storage-driver vfs -H unix://"$1"/
     }
 
     fn sweep(&self, hosts: &str, name: &str, variables: &[(&str, &str)]) -> (Output, Value) {
+        let usual = "visibility: [none, { name: more, shm_size: 65m }]";
+        let visibility = if hosts.contains("visibility:") { "" } else { usual };
         let matrix = format!(
             "schema: gpusweep.matrix/1\nname: hosts\nimages: [{{ name: bare, ref: \"{BARE}\" }}]\nhosts: {hosts}\n\
-             visibility: [none, {{ name: more, shm_size: 65m }}]\nexpect: [{{ when: {{}}, code: TORCH_MISSING }}]\n"
+             {visibility}\nexpect: [{{ when: {{}}, code: TORCH_MISSING }}]\n"
         );
         let file = self.path(&format!("{name}.yaml"));
         std::fs::File::create(&file).unwrap().write_all(matrix.as_bytes()).unwrap();
@@ -240,6 +242,7 @@ fn one_sweep_over_engines_behind_tls_ssh_and_a_context() {
     let doctor = doctor.envs(variables).output().unwrap();
     assert_eq!(doctor.status.code(), Some(0), "{}", said(&doctor));
     refused_ways_block_their_hosts_alone(&second, &variables);
+    groups_of_another_machine_are_not_guessed(&second, &variables);
     nothing_is_left(&second);
 }
 
@@ -251,6 +254,16 @@ fn nothing_is_left(second: &Second) {
     assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", &label]), "");
     let ssh = Command::new("pgrep").args(["-f", "engine.sock:/var/run/docker.sock"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&ssh.stdout), "", "a client of ssh is left");
+}
+
+/// The numbers of groups are the other machine's.
+fn groups_of_another_machine_are_not_guessed(second: &Second, variables: &[(&str, &str)]) {
+    let hosts = "[{ name: ssh, endpoint: \"ssh://engine-box\" }]\nvisibility: [{ name: amd, groups: host }]";
+    let (output, summary) = second.sweep(hosts, "groups", variables);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let row = &summary["cells"][0];
+    assert_eq!((&row["verdict"], &row["code"]), (&"blocked".into(), &"LAUNCH_REFUSED".into()));
+    assert!(row["first_error"]["message"].as_str().unwrap().contains("stat -c %g /dev/kfd"), "{row:#}");
 }
 
 /// Each way that fails says why, and the other host's rows are as they are to be.

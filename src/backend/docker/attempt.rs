@@ -16,10 +16,10 @@ use gpusweep_report::frame::{Key, MAX_FRAMED};
 
 use super::engine::Engine;
 use super::image::Image;
-use super::refusal::{engine_fault, launch_fault, request_fault, words};
+use super::refusal::{engine_fault, fault, launch_fault, request_fault, words};
 use super::{DockerBackend, applied, clean, lower};
 use crate::backend::{Attempt, AttemptContext, report};
-use crate::model::{Cell, Fault, FaultKind, Observation, Phase};
+use crate::model::{Cell, Fault, FaultKind, Grant, Observation, Phase};
 
 /// What is kept of a container's output, beside its report.
 const LOG_BYTES: usize = 1 << 20;
@@ -48,6 +48,9 @@ pub(super) async fn attempt(backend: &DockerBackend, cell: &Cell, context: Attem
         Ok(prepared) => prepared,
         Err((phase, fault)) => return not_started(phase, fault),
     };
+    if !engine.is_local() && cell.visibility.grants.contains(&Grant::HostGroups) {
+        return not_started(Phase::Create, unknown_groups());
+    }
     let delivery = match backend.delivery(engine, cell).await {
         Ok(delivery) => delivery,
         Err(fault) => return not_started(Phase::Pull, fault),
@@ -82,6 +85,13 @@ async fn prepare<'a>(
     context.reach(Phase::Pull);
     let image = backend.image(engine, &cell.image.reference).await.map_err(|fault| (Phase::Pull, fault))?;
     Ok((engine, image))
+}
+
+/// The numbers are those of the engine's machine, whose nodes nobody here can look at.
+fn unknown_groups() -> Fault {
+    let message = "the groups that own the GPU nodes of a host behind a network cannot be read from here: give their numbers \
+                   as `groups:`, as `stat -c %g /dev/kfd` tells them there";
+    fault(FaultKind::LaunchRefused, message)
 }
 
 fn cancelled(phase: Phase) -> Attempt {

@@ -28,7 +28,7 @@ pub(super) struct Engine {
     version: String,
     cpus: usize,
     /// The way to it lasts as long as the client.
-    _tunnel: Tunnel,
+    tunnel: Tunnel,
 }
 
 /// Whose engine it is: Podman answers to Docker's API, and takes some of it otherwise.
@@ -67,7 +67,7 @@ impl Engine {
                 docker,
                 kind: kind(&version),
                 version: version.version.unwrap_or_default(),
-                _tunnel: tunnel,
+                tunnel,
                 arch: info.architecture.as_deref().map(go_arch),
                 cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
             }),
@@ -79,6 +79,11 @@ impl Engine {
     /// Whose it is and its version, such as `docker 28.5.2`.
     pub(super) fn name(&self) -> String {
         one_line(&format!("{} {}", self.kind.as_str(), self.version), &[])
+    }
+
+    /// Whether it is reached without a network.
+    pub(super) const fn is_local(&self) -> bool {
+        self.tunnel.is_direct()
     }
 
     /// Starting a container is bound by the runtime's processor time; twice the processors was measured fastest.

@@ -17,7 +17,7 @@ use super::endpoint::Route;
 pub(super) struct Tunnel {
     socket: PathBuf,
     /// What passes the bytes on, and then the folder of the socket: dropped in this order.
-    _kept: Option<Box<dyn Send + Sync>>,
+    kept: Option<Box<dyn Send + Sync>>,
 }
 
 impl Tunnel {
@@ -27,7 +27,7 @@ impl Tunnel {
     /// Why it cannot be opened, in a user's terms.
     pub(super) async fn open(route: &Route) -> Result<Self, String> {
         if let Route::Unix(path) = route {
-            return Ok(Self { socket: path.into(), _kept: None });
+            return Ok(Self { socket: path.into(), kept: None });
         }
         let folder = folder()?;
         let socket = folder.path().join("engine.sock");
@@ -40,7 +40,12 @@ impl Tunnel {
                 Box::new((tcp::pass_on(address, tls.as_ref(), &socket).await?, folder))
             }
         };
-        Ok(Self { socket, _kept: Some(kept) })
+        Ok(Self { socket, kept: Some(kept) })
+    }
+
+    /// Whether the engine listens on this machine itself, as far as can be told.
+    pub(super) const fn is_direct(&self) -> bool {
+        self.kept.is_none()
     }
 
     pub(super) fn socket(&self) -> &Path {
