@@ -1,0 +1,268 @@
+#!/usr/bin/env bash
+# Starts container engines of several versions beside the machine's own, for tests that must hold on each of them.
+# Each has its root from a suite of Debian, and mounts, network, processes, sockets and state of its own: the machine's
+# engine and its bridge stay as they are, and when an engine ends, nothing of it is left.
+set -euo pipefail
+export LC_ALL=C
+
+usage() {
+  cat <<'EOF'
+usage: scripts/engines.sh start DIR [NAME...]   start these engines (all, unless some are named), state in DIR
+       scripts/engines.sh stop DIR              stop every engine of DIR, and remove DIR
+       scripts/engines.sh list                  print the names
+DIR/NAME.engine holds in one line what came of it: `unix://SOCKET`, `missing: WHY` (it cannot be had on this machine) or
+`failed: WHY` (it should work here, and does not). The roots are made once, in the cache that images/build.sh uses.
+environment:
+  GPUSWEEP_ENGINE_IMAGES   images of the machine's engine to copy to each (words)
+  GPUSWEEP_DEBIAN_MIRROR   the Debian mirror to use
+exit status of start: 0 all answer, 1 one failed, 4 none failed and one is missing
+EOF
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gpusweep/roots
+packages=bash,mount,ca-certificates,docker.io,podman,crun
+
+# Name, suite of Debian, program, and the pattern of its version.
+engines() {
+  cat <<'EOF'
+docker-20.10 bookworm dockerd 20.10.*
+docker-26 trixie dockerd 26.*
+docker-28 forky dockerd (2[89]|[3-9][0-9]).*
+podman-4.3 bookworm podman 4.3.*
+podman-5 trixie podman 5.*
+EOF
+}
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "error: $*"; exit 2; }
+
+# --- roots -------------------------------------------------------------------------------------------------------
+
+# How this machine reaches its mirrors.
+host_apt_options() {
+  command -v apt-config > /dev/null || return 0
+  apt-config dump | grep -E '^Acquire::(https?::([^ ]+::)?Proxy|Check-Valid-Until|Check-Date) ' || true
+}
+
+# Unpacked, not installed: an engine needs its files alone, and that takes a third of the time. `/bin` and its like are
+# links in every suite named here, which the packages leave to the installer.
+make_root() { # SUITE ROOT
+  local options=() line
+  while read -r line; do options+=("--aptopt=$line"); done < <(host_apt_options)
+  # shellcheck disable=SC2016 # $1 is for the shell of the hook
+  mmdebstrap --quiet --variant=extract --include="$packages" \
+    --setup-hook='for d in bin sbin lib lib64; do mkdir -p "$1/usr/$d"; ln -s "usr/$d" "$1/$d"; done' \
+    "${options[@]}" --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' \
+    "$1" "$2" ${GPUSWEEP_DEBIAN_MIRROR:+"$GPUSWEEP_DEBIAN_MIRROR"} || return
+  mkdir -p "$2"/engine "$2"/old "$2"/etc/{cdi,docker,containers} "$2"/var/{tmp,lib}
+  echo root:x:0:0::/root:/bin/bash > "$2/etc/passwd"
+  echo root:x:0: > "$2/etc/group"
+}
+
+# Prints the root of a suite, made where it is not there. Named by what decides on its content.
+root_of() { # SUITE LOG
+  local key root
+  key=$({ echo "$1 $packages ${GPUSWEEP_DEBIAN_MIRROR:-}"; declare -f make_root; } | sha256sum | cut -c1-12)
+  root=$cache/$1-$key
+  if [ ! -d "$root" ]; then
+    mkdir -p "$cache"
+    # Older ones of the suite are of no use any more.
+    rm -rf "$cache/$1-"*
+    say "making the root of $1"
+    make_root "$1" "$root.new" >&2 2> "$2" || { rm -rf "$root.new"; return 1; }
+    mv "$root.new" "$root"
+  fi
+  echo "$root"
+}
+
+# --- inside ------------------------------------------------------------------------------------------------------
+
+# The first process of an engine's namespaces. It takes the engine's root, starts the engine, and reaps what containers
+# leave; with it every process of the engine ends.
+inside() { # ROOT STATE COMMAND...
+  local root=$1 state=$2 node engine=
+  shift 2
+  # Before /proc is that of the new process space: the number that the machine knows this process by.
+  read -r -a node < /proc/self/stat
+  echo "${node[0]} ${node[21]}" > "$state/process"
+  mount --bind "$root" "$root"
+  mount -o remount,bind,ro "$root"
+  mount -t proc proc "$root/proc"
+  mount --rbind /sys "$root/sys"
+  mount --bind "$state" "$root/engine"
+  mount --bind "$state/cdi" "$root/etc/cdi"
+  mount --bind "$state/docker" "$root/etc/docker"
+  mount --bind "$state/containers" "$root/etc/containers"
+  for node in run tmp var/tmp var/lib; do mount -t tmpfs tmpfs "$root/$node"; done
+  devices "$root/dev"
+  cd "$root"
+  pivot_root . old
+  umount -l /old
+  trap 'kill -TERM "$engine"' TERM
+  "$@" < /dev/null &
+  engine=$!
+  while kill -0 "$engine" 2> /dev/null; do wait "$engine" || true; done
+}
+
+# A /dev of its own, so that nodes which stand for hardware are nowhere else. They are doubles: number 1:3 is /dev/null,
+# which opens as a working node does.
+devices() { # FOLDER
+  local node
+  mount -t tmpfs -o mode=755 tmpfs "$1"
+  for node in null zero full random urandom tty; do cp -a "/dev/$node" "$1/$node"; done
+  for node in fuse net/tun; do
+    if [ -e "/dev/$node" ]; then mkdir -p "$(dirname "$1/$node")"; cp -a "/dev/$node" "$1/$node"; fi
+  done
+  mkdir "$1/pts" "$1/shm" "$1/mqueue" "$1/dri"
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$1/pts"
+  mount -t tmpfs tmpfs "$1/shm"
+  ln -s pts/ptmx "$1/ptmx"
+  ln -s /proc/self/fd "$1/fd"
+  ln -s fd/0 "$1/stdin"; ln -s fd/1 "$1/stdout"; ln -s fd/2 "$1/stderr"
+  for node in fakegpu0 kfd dri/renderD128; do
+    mknod -m 666 "$1/$node" c 1 3
+    chown 0:992 "$1/$node"
+  done
+}
+
+# --- one engine --------------------------------------------------------------------------------------------------
+
+# The engine's command line, as its root sees it.
+command_of() { # NAME PROGRAM
+  case $2 in
+    dockerd)
+      echo dockerd --host unix:///engine/socket --data-root /engine/data --exec-root /run/engine --pidfile /run/engine.pid \
+        --bridge=none --iptables=false --cgroup-parent "/gpusweep-$1"
+      ;;
+    podman) echo podman --root /engine/data --runroot /run/engine system service --time 0 unix:///engine/socket ;;
+  esac
+}
+
+configure() { # STATE
+  mkdir -p "$1"/cdi "$1"/docker "$1"/containers
+  cp "$here"/../tests/fixtures/cdi/*.json "$1/cdi/"
+  # Docker 25 to 28.1 ask for this before they look at CDI specs; others ignore it.
+  echo '{"features":{"cdi":true}}' > "$1/docker/daemon.json"
+  echo '{"default":[{"type":"insecureAcceptAnything"}]}' > "$1/containers/policy.json"
+  cat > "$1/containers/containers.conf" <<'EOF'
+[containers]
+# Podman asks for more than a machine without the right to raise limits may give.
+default_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+EOF
+}
+
+answers() { timeout 5 docker --host "unix://$1/socket" version --format '{{.Server.Version}}' 2> /dev/null; }
+
+# Starts NAME and prints its version; on failure prints why, and returns 1, or 4 where it cannot be had here.
+launch() { # NAME SUITE PROGRAM PATTERN STATE
+  local name=$1 suite=$2 program=$3 pattern=$4 state=$5 root command version='' process
+  mkdir -p "$state"
+  if ! root=$(root_of "$suite" "$state/root.log"); then
+    if grep -qE "404|does not have a Release file" "$state/root.log"; then
+      echo "the mirror has no Debian $suite"
+      return 4
+    fi
+    echo "the root of Debian $suite cannot be made: $(grep -m1 '^E:' "$state/root.log" || tail -n1 "$state/root.log")"
+    return 1
+  fi
+  configure "$state"
+  read -r -a command <<< "$(command_of "$name" "$program")"
+  setsid unshare --mount --net --pid --ipc --uts --fork --kill-child=KILL --propagation private \
+    bash -c "set -e; $(declare -f inside devices); inside \"\$@\"" engine "$root" "$state" "${command[@]}" \
+    > "$state/log" 2>&1 < /dev/null &
+  process=$!
+  for _ in $(seq 150); do
+    version=$(answers "$state") && break
+    kill -0 "$process" 2> /dev/null || break
+    sleep 0.2
+  done
+  if [ -z "$version" ]; then
+    echo "it does not answer: $(tail -n1 "$state/log")"
+    return 1
+  fi
+  if ! [[ $version =~ ^$pattern ]]; then
+    echo "Debian $suite has version $version now"
+    return 4
+  fi
+  if [ -n "${GPUSWEEP_ENGINE_IMAGES:-}" ]; then
+    # shellcheck disable=SC2086 # words
+    docker save $GPUSWEEP_ENGINE_IMAGES | docker --host "unix://$state/socket" load > "$state/load.log" 2>&1 || {
+      echo "the images cannot be loaded: $(tail -n1 "$state/load.log")"
+      return 1
+    }
+  fi
+  echo "$version"
+}
+
+start() { # DIR NAME...
+  local dir=$1 wanted name suite program pattern why status worst=0
+  shift
+  wanted=" $* "
+  mkdir -p "$dir"
+  while read -r name suite program pattern <&3; do
+    [[ "$wanted" = *" $name "* ]] || continue
+    status=0
+    if [ "$(id -u)" != 0 ]; then
+      why="only root can start it" status=4
+    else
+      why=$(launch "$name" "$suite" "$program" "$pattern" "$dir/$name") || status=$?
+    fi
+    case $status in
+      0) echo "unix://$dir/$name/socket" ;;
+      4) echo "missing: $why" ;;
+      *) echo "failed: $why" ;;
+    esac > "$dir/$name.engine"
+    echo "$name: $([ "$status" = 0 ] && echo "version $why, ")$(cat "$dir/$name.engine")"
+    case $status in 0) ;; 4) [ "$worst" != 0 ] || worst=4 ;; *) worst=1 ;; esac
+  done 3< <(engines)
+  return "$worst"
+}
+
+# --- the end -----------------------------------------------------------------------------------------------------
+
+# Whether the process with this number and start time still lives.
+lives() { # PID START
+  local stat
+  read -r -a stat 2> /dev/null < "/proc/$1/stat" && [ "${stat[21]}" = "$2" ]
+}
+
+stop() { # DIR
+  local dir=$1 process pid started
+  for process in "$dir"/*/process; do
+    [ -e "$process" ] || continue
+    read -r pid started < "$process"
+    if lives "$pid" "$started"; then kill -TERM "$pid"; fi
+  done
+  for process in "$dir"/*/process; do
+    [ -e "$process" ] || continue
+    read -r pid started < "$process"
+    for _ in $(seq 100); do lives "$pid" "$started" || break; sleep 0.1; done
+    if lives "$pid" "$started"; then kill -KILL "$pid"; fi
+    while lives "$pid" "$started"; do sleep 0.1; done
+  done
+  rm -rf "$dir"
+}
+
+main() {
+  local verb=${1:-} dir known
+  case $verb in
+    list) engines | cut -d' ' -f1; return ;;
+    -h | --help) usage; return ;;
+    start | stop) [ $# -ge 2 ] || die "$verb takes a folder (see --help)" ;;
+    *) die "unknown command '$verb' (see --help)" ;;
+  esac
+  dir=$(realpath -m "$2")
+  shift 2
+  if [ "$verb" = stop ]; then stop "$dir"; return; fi
+  mapfile -t known < <(engines | cut -d' ' -f1)
+  for name in "$@"; do
+    [[ " ${known[*]} " = *" $name "* ]] || die "no engine '$name'; there are: ${known[*]}"
+  done
+  [ $# -gt 0 ] || set -- "${known[@]}"
+  start "$dir" "$@"
+}
+main "$@"
