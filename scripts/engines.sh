@@ -8,7 +8,7 @@ export LC_ALL=C
 usage() {
   cat <<'EOF'
 usage: scripts/engines.sh start DIR [NAME...]   start these engines (all, unless some are named), state in DIR
-       scripts/engines.sh stop DIR              stop every engine of DIR, and remove DIR
+       scripts/engines.sh stop DIR              stop every engine of DIR, and remove what they left there
        scripts/engines.sh list                  print the names
 DIR/NAME.engine holds in one line what came of it: `unix://SOCKET`, `missing: WHY` (it cannot be had on this machine) or
 `failed: WHY` (it should work here, and does not). The roots are made once, in the cache that images/build.sh uses.
@@ -60,19 +60,24 @@ make_root() { # SUITE ROOT
   echo root:x:0: > "$2/etc/group"
 }
 
-# Prints the root of a suite, made where it is not there. Named by what decides on its content.
+# Prints the root of a suite, made where it is not there. Named by what decides on its content. No two make the same.
 root_of() { # SUITE LOG
-  local key root
+  local key root lock
   key=$({ echo "$1 $packages ${GPUSWEEP_DEBIAN_MIRROR:-}"; declare -f make_root; } | sha256sum | cut -c1-12)
   root=$cache/$1-$key
+  mkdir -p "$cache"
+  exec {lock}> "$cache/$1.lock"
+  flock "$lock"
   if [ ! -d "$root" ]; then
-    mkdir -p "$cache"
-    # Older ones of the suite are of no use any more.
-    rm -rf "$cache/$1-"*
-    say "making the root of $1"
+    say "making the root of Debian $1"
+    rm -rf "$root.new"
     make_root "$1" "$root.new" >&2 2> "$2" || { rm -rf "$root.new"; return 1; }
     mv "$root.new" "$root"
   fi
+  # One that nobody started for two weeks is of an older recipe, or not wanted any more.
+  touch "$root"
+  find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +14 -exec rm -rf {} +
+  exec {lock}>&-
   echo "$root"
 }
 
@@ -148,10 +153,11 @@ configure() { # STATE
   cat > "$1/containers/containers.conf" <<'EOF'
 [containers]
 # Podman asks for more than a machine without the right to raise limits may give.
-default_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]
+default_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]
 [engine]
 cgroup_manager = "cgroupfs"
 events_logger = "file"
+runtime = "runc"
 EOF
 }
 
@@ -198,27 +204,41 @@ launch() { # NAME SUITE PROGRAM PATTERN STATE
   echo "$version"
 }
 
+# Starts one engine, and writes down what came of it.
+start_one() { # DIR NAME SUITE PROGRAM PATTERN
+  local file=$1/$2.engine why status=0
+  halt "$1/$2"
+  if [ "$(id -u)" != 0 ]; then
+    why="only root can start it" status=4
+  elif ! command -v mmdebstrap > /dev/null; then
+    why="mmdebstrap is not installed (scripts/install-deps.sh --for tests)" status=4
+  else
+    why=$(launch "$2" "$3" "$4" "$5" "$1/$2") || status=$?
+  fi
+  case $status in
+    0) echo "unix://$1/$2/socket"; say "$2: version $why" ;;
+    4) echo "missing: $why" ;;
+    *) echo "failed: $why" ;;
+  esac > "$file"
+  [ "$status" = 0 ] || say "$2: $(cat "$file")"
+  return "$status"
+}
+
 start() { # DIR NAME...
-  local dir=$1 wanted name suite program pattern why status worst=0
+  local dir=$1 wanted name suite program pattern process processes=() status worst=0
   shift
   wanted=" $* "
   mkdir -p "$dir"
-  while read -r name suite program pattern <&3; do
+  while read -r name suite program pattern; do
     [[ "$wanted" = *" $name "* ]] || continue
+    start_one "$dir" "$name" "$suite" "$program" "$pattern" < /dev/null &
+    processes+=($!)
+  done < <(engines)
+  for process in "${processes[@]}"; do
     status=0
-    if [ "$(id -u)" != 0 ]; then
-      why="only root can start it" status=4
-    else
-      why=$(launch "$name" "$suite" "$program" "$pattern" "$dir/$name") || status=$?
-    fi
-    case $status in
-      0) echo "unix://$dir/$name/socket" ;;
-      4) echo "missing: $why" ;;
-      *) echo "failed: $why" ;;
-    esac > "$dir/$name.engine"
-    echo "$name: $([ "$status" = 0 ] && echo "version $why, ")$(cat "$dir/$name.engine")"
+    wait "$process" || status=$?
     case $status in 0) ;; 4) [ "$worst" != 0 ] || worst=4 ;; *) worst=1 ;; esac
-  done 3< <(engines)
+  done
   return "$worst"
 }
 
@@ -227,24 +247,29 @@ start() { # DIR NAME...
 # Whether the process with this number and start time still lives.
 lives() { # PID START
   local stat
-  read -r -a stat 2> /dev/null < "/proc/$1/stat" && [ "${stat[21]}" = "$2" ]
+  { read -r -a stat < "/proc/$1/stat"; } 2> /dev/null && [ "${stat[21]}" = "$2" ]
+}
+
+# Ends the engine of this folder, and with its first process all others; then nothing holds the rest.
+halt() { # STATE
+  local state=$1 pid=0 started=0 group
+  if [ -e "$state/process" ]; then read -r pid started < "$state/process"; fi
+  if lives "$pid" "$started"; then kill -TERM "$pid"; fi
+  for _ in $(seq 100); do lives "$pid" "$started" || break; sleep 0.1; done
+  if lives "$pid" "$started"; then kill -KILL "$pid"; fi
+  while lives "$pid" "$started"; do sleep 0.1; done
+  # Those of Podman have a name that all of its engines share: what another one uses cannot be removed.
+  find /sys/fs/cgroup -maxdepth 2 -type d \( -name "gpusweep-${state##*/}" -o -name libpod_parent \) 2> /dev/null |
+    while read -r group; do find "$group" -depth -type d -exec rmdir {} + 2> /dev/null || true; done
+  rm -rf "$state" "$state.engine"
 }
 
 stop() { # DIR
-  local dir=$1 process pid started
-  for process in "$dir"/*/process; do
-    [ -e "$process" ] || continue
-    read -r pid started < "$process"
-    if lives "$pid" "$started"; then kill -TERM "$pid"; fi
-  done
-  for process in "$dir"/*/process; do
-    [ -e "$process" ] || continue
-    read -r pid started < "$process"
-    for _ in $(seq 100); do lives "$pid" "$started" || break; sleep 0.1; done
-    if lives "$pid" "$started"; then kill -KILL "$pid"; fi
-    while lives "$pid" "$started"; do sleep 0.1; done
-  done
-  rm -rf "$dir"
+  local name
+  while read -r name _; do
+    if [ -e "$1/$name" ] || [ -e "$1/$name.engine" ]; then halt "$1/$name"; fi
+  done < <(engines)
+  if [ -d "$1" ]; then rmdir --ignore-fail-on-non-empty "$1"; fi
 }
 
 main() {
