@@ -12,9 +12,8 @@ usage: scripts/engines.sh start DIR [NAME...]   start these engines (all, unless
        scripts/engines.sh list                  print the names
 DIR/NAME.engine holds in one line what came of it: `unix://SOCKET`, `missing: WHY` (it cannot be had on this machine) or
 `failed: WHY` (it should work here, and does not). The roots are made once, in the cache that images/build.sh uses.
-environment:
-  GPUSWEEP_ENGINE_IMAGES   images of the machine's engine to copy to each (words)
-  GPUSWEEP_DEBIAN_MIRROR   the Debian mirror to use
+Each gets the images that the tests need from the machine's own engine, where they are made.
+environment: GPUSWEEP_DEBIAN_MIRROR, the Debian mirror to use
 exit status of start: 0 all answer, 1 one failed, 4 none failed and one is missing
 EOF
 }
@@ -161,10 +160,10 @@ runtime = "runc"
 EOF
 }
 
-answers() { timeout 5 docker --host "unix://$1/socket" version --format '{{.Server.Version}}' 2> /dev/null; }
+answers() { timeout 5 docker --host "unix://$1/socket" version --format '{{.Server.Version}}' 2> "$1/client.log"; }
 
 # Starts NAME and prints its version; on failure prints why, and returns 1, or 4 where it cannot be had here.
-launch() { # NAME SUITE PROGRAM PATTERN STATE
+launch() { # NAME SUITE PROGRAM PATTERN STATE IMAGES
   local name=$1 suite=$2 program=$3 pattern=$4 state=$5 root command version='' process
   mkdir -p "$state"
   if ! root=$(root_of "$suite" "$state/root.log"); then
@@ -187,21 +186,34 @@ launch() { # NAME SUITE PROGRAM PATTERN STATE
     sleep 0.2
   done
   if [ -z "$version" ]; then
-    echo "it does not answer: $(tail -n1 "$state/log")"
+    echo "it does not answer: $(tail -qn1 "$state/log" "$state/client.log" | paste -sd' ')"
     return 1
   fi
   if ! [[ $version =~ ^$pattern ]]; then
     echo "Debian $suite has version $version now"
     return 4
   fi
-  if [ -n "${GPUSWEEP_ENGINE_IMAGES:-}" ]; then
-    # shellcheck disable=SC2086 # words
-    docker save $GPUSWEEP_ENGINE_IMAGES | docker --host "unix://$state/socket" load > "$state/load.log" 2>&1 || {
-      echo "the images cannot be loaded: $(tail -n1 "$state/load.log")"
-      return 1
-    }
+  if ! docker --host "unix://$state/socket" load --input "$6" > "$state/load.log" 2>&1; then
+    echo "the images cannot be loaded: $(tail -n1 "$state/load.log")"
+    return 1
   fi
   echo "$version"
+}
+
+# Saves the images of the tests to a file. Those of the contract are on the machine's engine only for as long.
+save_images() { # FILE
+  local target lock repository=localhost/gpusweep-test/contract
+  "$here/../images/build.sh" bare python >&2
+  exec {lock}> "$cache/images.lock"
+  flock "$lock"
+  for target in root user; do
+    docker build --quiet --force-rm --network none --target "$target" --tag "$repository:$target" \
+      --file "$here/../tests/fixtures/contract/Dockerfile" "$here/../crates/checker/tests/doubles" > /dev/null 2> "$1.log" ||
+      { cat "$1.log" >&2; return 1; }
+  done
+  docker save --output "$1" localhost/gpusweep/{bare,python}:1 "$repository":{root,user}
+  docker rmi "$repository":{root,user} > /dev/null
+  exec {lock}>&-
 }
 
 # Starts one engine, and writes down what came of it.
@@ -213,7 +225,7 @@ start_one() { # DIR NAME SUITE PROGRAM PATTERN
   elif ! command -v mmdebstrap > /dev/null; then
     why="mmdebstrap is not installed (scripts/install-deps.sh --for tests)" status=4
   else
-    why=$(launch "$2" "$3" "$4" "$5" "$1/$2") || status=$?
+    why=$(launch "$2" "$3" "$4" "$5" "$1/$2" "$1/images.tar") || status=$?
   fi
   case $status in
     0) echo "unix://$1/$2/socket"; say "$2: version $why" ;;
@@ -228,7 +240,8 @@ start() { # DIR NAME...
   local dir=$1 wanted name suite program pattern process processes=() status worst=0
   shift
   wanted=" $* "
-  mkdir -p "$dir"
+  mkdir -p "$dir" "$cache"
+  save_images "$dir/images.tar"
   while read -r name suite program pattern; do
     [[ "$wanted" = *" $name "* ]] || continue
     start_one "$dir" "$name" "$suite" "$program" "$pattern" < /dev/null &
@@ -239,6 +252,7 @@ start() { # DIR NAME...
     wait "$process" || status=$?
     case $status in 0) ;; 4) [ "$worst" != 0 ] || worst=4 ;; *) worst=1 ;; esac
   done
+  rm -f "$dir"/images.tar*
   return "$worst"
 }
 

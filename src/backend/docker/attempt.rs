@@ -17,7 +17,7 @@ use gpusweep_report::frame::{Key, MAX_FRAMED};
 use super::engine::Engine;
 use super::image::Image;
 use super::refusal::{engine_fault, launch_fault, request_fault, words};
-use super::{DockerBackend, applied, clean, lower};
+use super::{DockerBackend, applied, clean, inspect, lower};
 use crate::backend::{Attempt, AttemptContext, report};
 use crate::model::{Cell, Fault, FaultKind, Observation, Phase};
 
@@ -129,7 +129,7 @@ impl Container<'_> {
         if !matches!(ended, Ended::ByItself) {
             self.kill().await;
         }
-        match self.engine.docker.inspect_container(self.name, None).await {
+        match inspect::container(self.engine, self.name).await {
             Ok(found) => self.collect(ended, found).await,
             Err(error) => self.lost(&error),
         }

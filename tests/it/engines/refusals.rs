@@ -2,6 +2,13 @@
 
 use super::{Answer, Engine, PYTHON, lost, message};
 
+/// Visibilities that need a toolkit, what an engine says that has none, and what an engine drops that says nothing.
+const ASKED: [(&str, &str, &str); 3] = [
+    ("nvidia-all", "could not select device driver", "gpus"),
+    ("nvidia-runtime", "nvidia", "runtime nvidia"),
+    ("amd-runtime", "amd", "runtime amd"),
+];
+
 pub(super) fn hold(engine: &Engine) {
     let run = engine.sweep(&format!(
         "images: [{{ name: it, ref: \"{PYTHON}\" }}, {{ name: gone, ref: localhost/gpusweep-test/no-such-image:1 }}]\n\
@@ -27,12 +34,7 @@ pub(super) fn hold(engine: &Engine) {
     );
     assert!(message(cell).contains("no-such-node"), "{cell:#}");
 
-    let asked = [
-        ("nvidia-all", "could not select device driver", "gpus"),
-        ("nvidia-runtime", "nvidia", "runtime nvidia"),
-        ("amd-runtime", "amd", "runtime amd"),
-    ];
-    for (visibility, words, requested) in asked {
+    for (visibility, words, requested) in ASKED {
         let cell = run.cell(&[("visibility", visibility)]);
         assert_eq!(cell["verdict"], "unexpected", "{cell:#}");
         match engine.unknown {

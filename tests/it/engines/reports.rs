@@ -12,9 +12,9 @@ pub(super) fn hold(engine: &Engine) {
          checks: {{ device: [0, cpu] }}\n\
          exclude: [{{ visibility: flood, device: 0 }}, {{ visibility: flood, image: [bare, python] }}]\n\
          expect:\n  - {{ when: {{ image: [bare, python] }}, code: TORCH_MISSING }}\n  \
-         - {{ when: {{ device: 0 }}, code: GPU_BACKEND_ABSENT }}\n  \
-         - {{ when: {{ image: root }}, code: CPU_CHECK_PASSED, facts: {{ exposure.uid: 0, execution.loss: 196 }} }}\n  \
-         - {{ when: {{ image: user }}, code: CPU_CHECK_PASSED, facts: {{ exposure.uid: 1000, execution.loss: 196 }} }}"
+         - {{ when: {{ image: root, device: 0 }}, code: GPU_BACKEND_ABSENT, facts: {{ exposure.uid: 0 }} }}\n  \
+         - {{ when: {{ image: user, device: 0 }}, code: GPU_BACKEND_ABSENT, facts: {{ exposure.uid: 1000 }} }}\n  \
+         - {{ when: {{ device: cpu }}, code: CPU_CHECK_PASSED, facts: {{ execution.loss: 196 }} }}"
     ));
     assert_eq!(run.status, Some(0), "{}{}", run.stdout, run.stderr);
     assert_eq!(run.summary["counts"]["expected"], 10, "{:#}", run.summary["counts"]);
