@@ -54,7 +54,7 @@ make_root() { # SUITE ROOT
     --setup-hook='for d in bin sbin lib lib64; do mkdir -p "$1/usr/$d"; ln -s "usr/$d" "$1/$d"; done' \
     "${options[@]}" --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' \
     "$1" "$2" ${GPUSWEEP_DEBIAN_MIRROR:+"$GPUSWEEP_DEBIAN_MIRROR"} || return
-  mkdir -p "$2"/engine "$2"/old "$2"/etc/{cdi,docker,containers} "$2"/var/{tmp,lib}
+  mkdir -p "$2"/etc/{cdi,docker,containers}
   echo root:x:0:0::/root:/bin/bash > "$2/etc/passwd"
   echo root:x:0: > "$2/etc/group"
 }
@@ -71,34 +71,41 @@ root_of() { # SUITE LOG
     say "making the root of Debian $1"
     rm -rf "$root.new"
     make_root "$1" "$root.new" >&2 2> "$2" || { rm -rf "$root.new"; return 1; }
+    # The packages have set a time of their own.
+    touch "$root.new"
     mv "$root.new" "$root"
   fi
   # One that nobody started for two weeks is of an older recipe, or not wanted any more.
   touch "$root"
-  find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +14 -exec rm -rf {} +
+  find "$cache" -mindepth 1 -maxdepth 1 -type d ! -name '*.new' -mtime +14 -exec rm -rf {} +
   exec {lock}>&-
   echo "$root"
 }
 
 # --- inside ------------------------------------------------------------------------------------------------------
 
-# The first process of an engine's namespaces. It takes the engine's root, starts the engine, and reaps what containers
-# leave; with it every process of the engine ends.
+# The first process of an engine's namespaces. It takes a root of its own: the suite's files, which cannot be written to,
+# and its state, at the path that it has outside. It starts the engine, and reaps what containers leave; with it every
+# process of the engine ends.
 inside() { # ROOT STATE COMMAND...
-  local root=$1 state=$2 node engine=
+  local suite=$1 state=$2 root=$2/root stat node engine=
   shift 2
   # Before /proc is that of the new process space: the number that the machine knows this process by.
-  read -r -a node < /proc/self/stat
-  echo "${node[0]} ${node[21]}" > "$state/process"
-  mount --bind "$root" "$root"
-  mount -o remount,bind,ro "$root"
+  read -r -a stat < /proc/self/stat
+  echo "${stat[0]} ${stat[21]}" > "$state/process"
+  mkdir "$root"
+  mount -t tmpfs -o mode=755 tmpfs "$root"
+  for node in usr etc; do
+    mkdir "$root/$node"
+    mount --bind "$suite/$node" "$root/$node"
+    mount -o remount,bind,ro "$root/$node"
+  done
+  cp -a "$suite"/{bin,sbin,lib,lib64} "$root"
+  mkdir -p "$root"/{proc,sys,dev,run,tmp,root,old} "$root"/var/{tmp,lib} "$root$state"
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
-  mount --bind "$state" "$root/engine"
-  mount --bind "$state/cdi" "$root/etc/cdi"
-  mount --bind "$state/docker" "$root/etc/docker"
-  mount --bind "$state/containers" "$root/etc/containers"
-  for node in run tmp var/tmp var/lib; do mount -t tmpfs tmpfs "$root/$node"; done
+  mount --bind "$state" "$root$state"
+  for node in cdi docker containers; do mount --bind "$state/$node" "$root/etc/$node"; done
   devices "$root/dev"
   cd "$root"
   pivot_root . old
@@ -132,20 +139,21 @@ devices() { # FOLDER
 
 # --- one engine --------------------------------------------------------------------------------------------------
 
-# The engine's command line, as its root sees it.
-command_of() { # NAME PROGRAM
+# The engine's command line.
+command_of() { # NAME PROGRAM STATE
   case $2 in
     dockerd)
-      echo dockerd --host unix:///engine/socket --data-root /engine/data --exec-root /run/engine --pidfile /run/engine.pid \
+      echo dockerd --host "unix://$3/socket" --data-root "$3/data" --exec-root /run/engine --pidfile /run/engine.pid \
         --bridge=none --iptables=false --cgroup-parent "/gpusweep-$1"
       ;;
-    podman) echo podman --root /engine/data --runroot /run/engine system service --time 0 unix:///engine/socket ;;
+    podman) echo podman --root "$3/data" --runroot /run/engine system service --time 0 "unix://$3/socket" ;;
   esac
 }
 
 configure() { # STATE
   mkdir -p "$1"/cdi "$1"/docker "$1"/containers
   cp "$here"/../tests/fixtures/cdi/*.json "$1/cdi/"
+  cp "$here"/../tests/fixtures/seccomp-no-children.json "$1/"
   # Docker 25 to 28.1 ask for this before they look at CDI specs; others ignore it.
   echo '{"features":{"cdi":true}}' > "$1/docker/daemon.json"
   echo '{"default":[{"type":"insecureAcceptAnything"}]}' > "$1/containers/policy.json"
@@ -175,7 +183,7 @@ launch() { # NAME SUITE PROGRAM PATTERN STATE IMAGES
     return 1
   fi
   configure "$state"
-  read -r -a command <<< "$(command_of "$name" "$program")"
+  read -r -a command <<< "$(command_of "$name" "$program" "$state")"
   setsid unshare --mount --net --pid --ipc --uts --fork --kill-child=KILL --propagation private \
     bash -c "set -e; $(declare -f inside devices); inside \"\$@\"" engine "$root" "$state" "${command[@]}" \
     > "$state/log" 2>&1 < /dev/null &

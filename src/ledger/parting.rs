@@ -188,9 +188,9 @@ fn has_device(path: &str, devices: &Value) -> bool {
         .any(|inside| inside == path || inside.starts_with(&folder))
 }
 
-/// Podman 4 calls a container's own space shareable, which others may join only when they ask for it.
+/// Podman 4 says `shareable` of every container, whatever it set.
 fn same_ipc(mode: &str, set: &Value) -> bool {
-    set == mode || (mode == "private" && set == "shareable")
+    set == mode || set == "shareable"
 }
 
 /// Podman gives limits their names in C.

@@ -14,10 +14,10 @@ use bollard::query_parameters::{
 use futures_util::StreamExt as _;
 use gpusweep_report::frame::{Key, MAX_FRAMED};
 
-use super::engine::Engine;
+use super::engine::{Engine, Kind};
 use super::image::Image;
 use super::refusal::{engine_fault, launch_fault, request_fault, words};
-use super::{DockerBackend, applied, clean, inspect, lower};
+use super::{DockerBackend, applied, clean, inspect, lower, podman};
 use crate::backend::{Attempt, AttemptContext, report};
 use crate::model::{Cell, Fault, FaultKind, Observation, Phase};
 
@@ -60,6 +60,10 @@ pub(super) async fn attempt(backend: &DockerBackend, cell: &Cell, context: Attem
     let container = Container { engine, cell, name: &name, image: &image, context: &context, key: &key };
     let mut body = lower::container(cell, &backend.run, delivery, &image.command);
     lower::hand_over(&key, &mut body);
+    match engine.kind {
+        Kind::Docker => {}
+        Kind::Podman => podman::adapt(cell, &mut body),
+    }
     let mut attempt = container.run(body).await;
     if let Err(words) = clean::remove_container(engine, &name).await {
         attempt

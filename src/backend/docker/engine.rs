@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use bollard::errors::Error;
+use bollard::models::SystemVersion;
 use bollard::{API_DEFAULT_VERSION, Docker};
 
 use super::endpoint;
@@ -22,9 +23,17 @@ pub(super) struct Engine {
     pub(super) docker: Docker,
     /// Machine architecture in Go's words, such as `amd64`.
     pub(super) arch: Option<String>,
+    pub(super) kind: Kind,
     cpus: usize,
     /// The way to it lasts as long as the client.
     _tunnel: Tunnel,
+}
+
+/// Whose engine it is: Podman answers to Docker's API, and takes some of it otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Docker,
+    Podman,
 }
 
 impl Engine {
@@ -35,10 +44,12 @@ impl Engine {
         let unreachable = |error: &Error| engine_fault(&connect_words(&path, error));
         let docker = Docker::connect_with_unix(&path, ANSWER_S, API_DEFAULT_VERSION)
             .map_err(|error| unreachable(&error))?;
-        match tokio::time::timeout(FIRST_ANSWER, docker.info()).await {
-            Ok(Ok(info)) => Ok(Self {
+        let answer = async { tokio::try_join!(docker.info(), docker.version()) };
+        match tokio::time::timeout(FIRST_ANSWER, answer).await {
+            Ok(Ok((info, version))) => Ok(Self {
                 docker,
                 _tunnel: tunnel,
+                kind: kind(&version),
                 arch: info.architecture.as_deref().map(go_arch),
                 cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
             }),
@@ -51,6 +62,12 @@ impl Engine {
     pub(super) const fn default_slots(&self) -> usize {
         self.cpus * 2
     }
+}
+
+fn kind(version: &SystemVersion) -> Kind {
+    let components = version.components.iter().flatten();
+    let podman = components.map(|component| component.name.as_str()).any(|name| name == "Podman Engine");
+    if podman { Kind::Podman } else { Kind::Docker }
 }
 
 /// Engines name their machine as uname does, images as Go does.

@@ -1,7 +1,7 @@
 //! Cells as containers of a Docker engine.
 //!
 //! Main type: [`DockerBackend`]. Each file has one step: find the engine (`endpoint`, `engine`), get the image
-//! (`image`), deliver the checker (`deliver`), say what a container is made of (`lower`, and `line` for people), run it
+//! (`image`), deliver the checker (`deliver`), say what a container is made of (`lower`, `podman`, and `line` for people), run it
 //! (`attempt`), read what the engine says of it (`inspect`), understand refusals (`refusal`), and remove what is left
 //! (`clean`).
 
@@ -16,6 +16,7 @@ mod image;
 mod inspect;
 mod line;
 mod lower;
+mod podman;
 mod refusal;
 mod tunnel;
 

@@ -3,8 +3,8 @@
 use super::{CONTRACT, Engine};
 use crate::engine::{docker_on, prepare_on, run_id};
 
-/// Memory until the kernel says no.
-const HOARD: &str = "hoard = [bytearray(8 << 20) for number in range(1 << 20)]";
+/// Memory until the kernel says no. Not at once: an engine begins to listen for that some time after the start.
+const HOARD: &str = "import time; time.sleep(1); hoard = [bytearray(8 << 20) for number in range(1 << 20)]";
 
 pub(super) fn hold(engine: &Engine) {
     let run = engine.sweep(&format!(

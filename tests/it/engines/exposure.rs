@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{CONTRACT_USER, Engine, lost, opened};
+use super::{CONTRACT_USER, Engine, lost, message, opened};
 
 pub(super) fn holds(engine: &Engine) {
     // The limits beside memlock are those that a machine must be able to set for its engine to start anything at all:
@@ -10,11 +10,21 @@ pub(super) fn holds(engine: &Engine) {
     let run = engine.sweep(&format!(
         "images: [{{ name: it, ref: \"{CONTRACT_USER}\" }}]\n\
          visibility:\n  - {{ name: nodes, devices: [/dev/kfd, /dev/dri], groups: [992], env: {{ HIP_VISIBLE_DEVICES: \"\" }} }}\n  \
-         - {{ name: limits, shm_size: 32m, ipc: private, ulimits: {{ memlock: 1048576, nofile: 1024, nproc: 4096 }} }}\n\
-         expect: [{{ when: {{}}, code: GPU_BACKEND_ABSENT }}]"
+         - {{ name: limits, shm_size: 32m, ipc: private, ulimits: {{ memlock: 1048576, nofile: 1024, nproc: 4096 }} }}\n  \
+         - {{ name: strict, security: [\"seccomp={}/seccomp-no-children.json\"] }}\n\
+         expect: [{{ when: {{}}, code: GPU_BACKEND_ABSENT }}]",
+        engine.folder().display()
     ));
-    assert_eq!(run.status, Some(0), "{}{}", run.stdout, run.stderr);
-    for cell in run.cells() {
+    let strict = run.cell(&[("visibility", "strict")]);
+    assert_eq!(strict["code"], "WORKER_FAILED", "{strict:#}");
+    assert!(message(strict).contains("cannot be started: EPERM"), "{strict:#}");
+    for visibility in ["nodes", "limits"] {
+        let cell = run.cell(&[("visibility", visibility)]);
+        assert_eq!(
+            (&cell["code"], &cell["verdict"]),
+            (&"GPU_BACKEND_ABSENT".into(), &"expected".into()),
+            "{cell:#}"
+        );
         assert_eq!(lost(cell), [], "{cell:#}");
         assert_eq!(cell["leak"], json!(null), "{cell:#}");
     }

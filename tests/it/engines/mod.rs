@@ -139,6 +139,11 @@ impl Engine {
         outcome
     }
 
+    /// A folder that has the same path for the engine.
+    fn folder(&self) -> PathBuf {
+        folder().join(self.name)
+    }
+
     /// A matrix on this engine alone.
     fn matrix(&self, more: &str) -> String {
         format!(
