@@ -50,7 +50,7 @@ make_root() { # SUITE ROOT
   local options=() line
   while read -r line; do options+=("--aptopt=$line"); done < <(host_apt_options)
   # shellcheck disable=SC2016 # $1 is for the shell of the hook
-  mmdebstrap --quiet --variant=extract --include="$packages" \
+  mmdebstrap --variant=extract --include="$packages" \
     --setup-hook='for d in bin sbin lib lib64; do mkdir -p "$1/usr/$d"; ln -s "usr/$d" "$1/$d"; done' \
     "${options[@]}" --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' \
     "$1" "$2" ${GPUSWEEP_DEBIAN_MIRROR:+"$GPUSWEEP_DEBIAN_MIRROR"} || return
@@ -70,7 +70,7 @@ root_of() { # SUITE LOG
   if [ ! -d "$root" ]; then
     say "making the root of Debian $1"
     rm -rf "$root.new"
-    make_root "$1" "$root.new" >&2 2> "$2" || { rm -rf "$root.new"; return 1; }
+    make_root "$1" "$root.new" > "$2" 2>&1 || { rm -rf "$root.new"; return 1; }
     # The packages have set a time of their own.
     touch "$root.new"
     mv "$root.new" "$root"
@@ -175,7 +175,7 @@ launch() { # NAME SUITE PROGRAM PATTERN STATE IMAGES
   local name=$1 suite=$2 program=$3 pattern=$4 state=$5 root command version='' process
   mkdir -p "$state"
   if ! root=$(root_of "$suite" "$state/root.log"); then
-    if grep -qE "404|does not have a Release file" "$state/root.log"; then
+    if grep -qE '/dists/.* 404 |does not have a Release file' "$state/root.log"; then
       echo "the mirror has no Debian $suite"
       return 4
     fi
@@ -208,6 +208,12 @@ launch() { # NAME SUITE PROGRAM PATTERN STATE IMAGES
   echo "$version"
 }
 
+# Prints why no engine can be had on this machine, if so.
+cannot() {
+  if [ "$(id -u)" != 0 ]; then echo "only root can start it"; return; fi
+  command -v mmdebstrap > /dev/null || echo "mmdebstrap is not installed (scripts/install-deps.sh --for tests)"
+}
+
 # Saves the images of the tests to a file. Those of the contract are on the machine's engine only for as long.
 save_images() { # FILE
   local target lock repository=localhost/gpusweep-test/contract
@@ -228,10 +234,9 @@ save_images() { # FILE
 start_one() { # DIR NAME SUITE PROGRAM PATTERN
   local file=$1/$2.engine why status=0
   halt "$1/$2"
-  if [ "$(id -u)" != 0 ]; then
-    why="only root can start it" status=4
-  elif ! command -v mmdebstrap > /dev/null; then
-    why="mmdebstrap is not installed (scripts/install-deps.sh --for tests)" status=4
+  why=$(cannot)
+  if [ -n "$why" ]; then
+    status=4
   else
     why=$(launch "$2" "$3" "$4" "$5" "$1/$2" "$1/images.tar") || status=$?
   fi
@@ -249,7 +254,7 @@ start() { # DIR NAME...
   shift
   wanted=" $* "
   mkdir -p "$dir" "$cache"
-  save_images "$dir/images.tar"
+  if [ -z "$(cannot)" ]; then save_images "$dir/images.tar"; fi
   while read -r name suite program pattern; do
     [[ "$wanted" = *" $name "* ]] || continue
     start_one "$dir" "$name" "$suite" "$program" "$pattern" < /dev/null &
