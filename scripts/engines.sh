@@ -277,25 +277,48 @@ lives() { # PID START
   { read -r -a stat < "/proc/$1/stat"; } 2> /dev/null && [ "${stat[21]}" = "$2" ]
 }
 
+# Asks the engine of this folder to end.
+dismiss() { # STATE
+  local pid started
+  [ -e "$1/process" ] || return 0
+  read -r pid started < "$1/process"
+  if lives "$pid" "$started"; then kill -TERM "$pid"; fi
+}
+
 # Ends the engine of this folder, and with its first process all others; then nothing holds the rest.
 halt() { # STATE
-  local state=$1 pid=0 started=0 group
+  local state=$1 pid=0 started=0
+  dismiss "$state"
   if [ -e "$state/process" ]; then read -r pid started < "$state/process"; fi
-  if lives "$pid" "$started"; then kill -TERM "$pid"; fi
   for _ in $(seq 100); do lives "$pid" "$started" || break; sleep 0.1; done
   if lives "$pid" "$started"; then kill -KILL "$pid"; fi
   while lives "$pid" "$started"; do sleep 0.1; done
-  # Those of Podman have a name that all of its engines share: what another one uses cannot be removed.
-  find /sys/fs/cgroup -maxdepth 2 -type d \( -name "gpusweep-${state##*/}" -o -name libpod_parent \) 2> /dev/null |
-    while read -r group; do find "$group" -depth -type d -exec rmdir {} + 2> /dev/null || true; done
   rm -rf "$state" "$state.engine"
 }
 
+# Removes control groups that are left, with those in them. The kernel may take a moment to let go of one.
+remove_groups() { # NAME...
+  local names=() name groups
+  for name in "$@"; do names+=(-o -name "$name"); done
+  for _ in $(seq 20); do
+    mapfile -t groups < <(find /sys/fs/cgroup -maxdepth 2 -type d \( -false "${names[@]}" \) 2> /dev/null)
+    [ ${#groups[@]} -gt 0 ] || return 0
+    find "${groups[@]}" -depth -type d -exec rmdir {} \; 2> /dev/null || true
+    sleep 0.1
+  done
+}
+
 stop() { # DIR
-  local name
+  # Podman's group has a name that all of its engines share: what another one uses cannot be removed.
+  local name groups=(libpod_parent)
+  while read -r name _; do dismiss "$1/$name"; done < <(engines)
   while read -r name _; do
-    if [ -e "$1/$name" ] || [ -e "$1/$name.engine" ]; then halt "$1/$name"; fi
+    if [ -e "$1/$name" ] || [ -e "$1/$name.engine" ]; then
+      halt "$1/$name"
+      groups+=("gpusweep-$name")
+    fi
   done < <(engines)
+  remove_groups "${groups[@]}"
   if [ -d "$1" ]; then rmdir --ignore-fail-on-non-empty "$1"; fi
 }
 
