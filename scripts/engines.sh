@@ -125,7 +125,7 @@ devices() { # FOLDER
   for node in fuse net/tun; do
     if [ -e "/dev/$node" ]; then mkdir -p "$(dirname "$1/$node")"; cp -a "/dev/$node" "$1/$node"; fi
   done
-  mkdir "$1/pts" "$1/shm" "$1/mqueue" "$1/dri"
+  mkdir "$1/pts" "$1/shm" "$1/mqueue" "$1/dri" "$1/nvidia-caps"
   mount -t devpts -o newinstance,ptmxmode=0666,mode=620 devpts "$1/pts"
   mount -t tmpfs tmpfs "$1/shm"
   ln -s pts/ptmx "$1/ptmx"
@@ -135,6 +135,9 @@ devices() { # FOLDER
     mknod -m 666 "$1/$node" c 1 3
     chown 0:992 "$1/$node"
   done
+  # With all of these a report is longer than the piece in which an engine keeps a line.
+  for node in $(seq -f "nvidia-caps/nvidia-cap-%053g" 125); do mknod -m 666 "$1/$node" c 1 3; done
+  chown 0:4294967294 "$1"/nvidia-caps/*
 }
 
 # --- one engine --------------------------------------------------------------------------------------------------
