@@ -36,6 +36,13 @@ pub(super) enum Kind {
     Podman,
 }
 
+impl Kind {
+    pub(super) fn of(version: &SystemVersion) -> Self {
+        let podman = version.components.iter().flatten().any(|component| component.name == "Podman Engine");
+        if podman { Self::Podman } else { Self::Docker }
+    }
+}
+
 impl Engine {
     pub(super) async fn reach(wanted: &Endpoint) -> Result<Self, Fault> {
         let route = endpoint::route(wanted).map_err(|error| engine_fault(&error.to_string()))?;
@@ -44,16 +51,17 @@ impl Engine {
         let unreachable = |error: &Error| engine_fault(&connect_words(&path, error));
         let docker = Docker::connect_with_unix(&path, ANSWER_S, API_DEFAULT_VERSION)
             .map_err(|error| unreachable(&error))?;
-        let answer = async { tokio::try_join!(docker.info(), docker.version()) };
+        let answer = async { tokio::join!(docker.info(), docker.version()) };
         match tokio::time::timeout(FIRST_ANSWER, answer).await {
-            Ok(Ok((info, version))) => Ok(Self {
+            Ok((Ok(info), version)) => Ok(Self {
                 docker,
                 _tunnel: tunnel,
-                kind: kind(&version),
+                // A proxy in front of the engine may keep this from us: then it is taken for what most are.
+                kind: version.map_or(Kind::Docker, |version| Kind::of(&version)),
                 arch: info.architecture.as_deref().map(go_arch),
                 cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
             }),
-            Ok(Err(error)) => Err(unreachable(&error)),
+            Ok((Err(error), _)) => Err(unreachable(&error)),
             Err(_) => Err(engine_fault(&format!("{path}: no answer within {} s", FIRST_ANSWER.as_secs()))),
         }
     }
@@ -62,12 +70,6 @@ impl Engine {
     pub(super) const fn default_slots(&self) -> usize {
         self.cpus * 2
     }
-}
-
-fn kind(version: &SystemVersion) -> Kind {
-    let components = version.components.iter().flatten();
-    let podman = components.map(|component| component.name.as_str()).any(|name| name == "Podman Engine");
-    if podman { Kind::Podman } else { Kind::Docker }
 }
 
 /// Engines name their machine as uname does, images as Go does.
