@@ -19,8 +19,11 @@ EOF
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/apt-options.sh
+. "$here/apt-options.sh"
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gpusweep/roots
 packages=bash,mount,ca-certificates,docker.io,podman,crun
+namespaces=(--mount --net --pid --ipc --uts --fork --kill-child=KILL --propagation private)
 
 # Name, suite of Debian, program, and the pattern of its version.
 engines() {
@@ -37,12 +40,6 @@ say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 2; }
 
 # --- roots -------------------------------------------------------------------------------------------------------
-
-# How this machine reaches its mirrors.
-host_apt_options() {
-  command -v apt-config > /dev/null || return 0
-  apt-config dump | grep -E '^Acquire::(https?::([^ ]+::)?Proxy|Check-Valid-Until|Check-Date) ' || true
-}
 
 # Unpacked, not installed: an engine needs its files alone, and that takes a third of the time. `/bin` and its like are
 # links in every suite named here, which the packages leave to the installer.
@@ -187,7 +184,7 @@ launch() { # NAME SUITE PROGRAM PATTERN STATE IMAGES
   fi
   configure "$state"
   read -r -a command <<< "$(command_of "$name" "$program" "$state")"
-  setsid unshare --mount --net --pid --ipc --uts --fork --kill-child=KILL --propagation private \
+  setsid unshare "${namespaces[@]}" \
     bash -c "set -e; $(declare -f inside devices); inside \"\$@\"" engine "$root" "$state" "${command[@]}" \
     > "$state/log" 2>&1 < /dev/null &
   process=$!
@@ -214,7 +211,8 @@ launch() { # NAME SUITE PROGRAM PATTERN STATE IMAGES
 # Prints why no engine can be had on this machine, if so.
 cannot() {
   if [ "$(id -u)" != 0 ]; then echo "only root can start it"; return; fi
-  command -v mmdebstrap > /dev/null || echo "mmdebstrap is not installed (scripts/install-deps.sh --for tests)"
+  command -v mmdebstrap > /dev/null || { echo "mmdebstrap is not installed (scripts/install-deps.sh --for tests)"; return; }
+  unshare "${namespaces[@]}" true 2> /dev/null || echo "this machine lets nobody have namespaces of their own"
 }
 
 # Saves the images of the tests to a file. Those of the contract are on the machine's engine only for as long.

@@ -4,7 +4,8 @@
 #
 # The sweep over the large images (several GB) runs where they can be made within LARGE_TIMEOUT seconds, and the contract
 # of engines on each that can be had. What cannot is named as skipped, with the reason, and the runner counts it as
-# skipped. An engine that should work here and does not is a failure. Where GPUSWEEP_TEST_ENGINES names a folder of
+# skipped. An engine that should work here and does not is a failure; where GPUSWEEP_REQUIRE_ENGINES is yes, so is one that
+# this machine cannot start, but not one whose suite the mirror does not have. Where GPUSWEEP_TEST_ENGINES names a folder of
 # `scripts/engines.sh start`, those engines are used, and left.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -42,7 +43,11 @@ if [ -z "$engines" ]; then
 fi
 for name in $(scripts/engines.sh list); do
   outcome=$(cat "$engines/$name.engine" 2> /dev/null || echo "failed: it was not started")
-  case $outcome in missing:*) leave_out "engines::${name//[-.]/_}::" "${outcome#missing: }" ;; esac
+  case $outcome in
+    "missing: "*Debian*) leave_out "engines::${name//[-.]/_}::" "${outcome#missing: }" ;;
+    # What this machine lacks can be given to it: where engines are required, their tests fail instead.
+    missing:*) [ "${GPUSWEEP_REQUIRE_ENGINES:-no}" = yes ] || leave_out "engines::${name//[-.]/_}::" "${outcome#missing: }" ;;
+  esac
 done
 tell_skipped
 
