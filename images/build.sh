@@ -20,6 +20,8 @@ EOF
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/apt-options.sh
+. "$here/../scripts/apt-options.sh"
 repository=localhost/gpusweep
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gpusweep
 quickstart=(bare python torch-cpu)
@@ -122,11 +124,6 @@ find_debian() {
 }
 
 # How this machine reaches its mirrors counts inside too; it is not left in the image.
-host_apt_options() {
-  command -v apt-config > /dev/null || return 0
-  apt-config dump | grep -E '^Acquire::(https?::([^ ]+::)?Proxy|Check-Valid-Until|Check-Date) ' || true
-}
-
 make_root() {
   local options=() line components
   components=$(components_of "$name")

@@ -113,10 +113,10 @@ fn dropped(grant: &Grant, all: &[Grant], settings: &Map<String, Value>) -> Optio
         // The engine is sent the numbers, and there may be none.
         Grant::HostGroups | Grant::Security(_) => true,
         Grant::ShmSize(bytes) => set("shm_size").as_u64() == Some(*bytes),
-        Grant::Ipc(mode) => set("ipc_mode") == mode.as_str(),
+        Grant::Ipc(mode) => same_ipc(mode, set("ipc_mode")),
         Grant::Ulimit { name, soft, hard } => items(set("ulimits")).any(|limit| {
             let is = |key: &str, value: i64| limit[key].as_i64() == Some(value);
-            limit["Name"] == name.as_str() && is("Soft", *soft) && is("Hard", *hard)
+            is_ulimit(name, &limit["Name"]) && is("Soft", *soft) && is("Hard", *hard)
         }),
         Grant::Privileged => set("privileged") == true,
     };
@@ -170,12 +170,24 @@ fn has_cdi(name: &str, all: &[Grant], settings: &Map<String, Value>) -> bool {
     list("device_requests").any(named) || (nodes_of_its_own && list("devices").next().is_some())
 }
 
-/// A folder may be shown as it is, or as the nodes in it.
+/// A folder may be shown as it is, or as the nodes in it. Read by the path inside, which is the one that was asked for:
+/// outside, Podman names the first node that has the same number.
 fn has_device(path: &str, devices: &Value) -> bool {
     let folder = format!("{}/", path.trim_end_matches('/'));
     items(devices)
-        .filter_map(|device| device["PathOnHost"].as_str())
-        .any(|host| host == path || host.starts_with(&folder))
+        .filter_map(|device| device["PathInContainer"].as_str())
+        .any(|inside| inside == path || inside.starts_with(&folder))
+}
+
+/// Podman 4 says `shareable` of every container, whatever it set.
+fn same_ipc(mode: &str, set: &Value) -> bool {
+    set == mode || set == "shareable"
+}
+
+/// Podman gives limits their names in C.
+fn is_ulimit(name: &str, set: &Value) -> bool {
+    let set = set.as_str().unwrap_or_default();
+    set.strip_prefix("RLIMIT_").unwrap_or(set).eq_ignore_ascii_case(name)
 }
 
 /// Plain runtimes expose nothing of their own: one in place of another makes no difference to a GPU.

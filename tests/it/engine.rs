@@ -15,10 +15,21 @@ pub(crate) fn gpusweep() -> Command {
 
 /// Runs `docker`, and returns what it printed.
 pub(crate) fn docker(arguments: &[&str]) -> String {
-    let output = Command::new("docker").args(arguments).output().expect("docker is installed");
+    docker_on(None, arguments)
+}
+
+/// The same on another engine than this machine's own.
+pub(crate) fn docker_on(socket: Option<&str>, arguments: &[&str]) -> String {
+    let output = client(socket).args(arguments).output().expect("docker is installed");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "docker {arguments:?}: {error}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn client(socket: Option<&str>) -> Command {
+    let mut client = Command::new("docker");
+    client.args(socket.map(|socket| ["--host", socket]).into_iter().flatten());
+    client
 }
 
 /// A sweep that was run.
@@ -28,42 +39,47 @@ pub(crate) struct Sweep {
     pub(crate) stderr: String,
     pub(crate) folder: PathBuf,
     pub(crate) summary: Value,
-    _work: Work,
+    work: Work,
 }
 
-/// The folder of one sweep. Where its test fails, whatever the sweep left on the engine is removed with it.
-struct Work(TempDir);
+/// The folder of one sweep, and the engine that it is on where that is not this machine's own. Where its test fails,
+/// whatever the sweep left there is removed with it.
+struct Work(TempDir, Option<String>);
 
 impl Drop for Work {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            remove_run(&self.0.path().join("run"));
+            remove_run(&self.0.path().join("run"), self.1.as_deref());
         }
     }
 }
 
 /// A failing test tells of its own failure, so nothing here panics.
-fn remove_run(folder: &Path) {
+fn remove_run(folder: &Path, socket: Option<&str>) {
     let journal = std::fs::read_to_string(folder.join("journal.jsonl")).unwrap_or_default();
     let started: Option<Value> = journal.lines().nth(1).and_then(|line| serde_json::from_str(line).ok());
     let Some(run) = started.as_ref().and_then(|event| event["run"].as_str()) else { return };
     let label = format!("label=gpusweep={run}");
     let listed = |arguments: &[&str]| -> Vec<String> {
-        let output = Command::new("docker").args(arguments).args(["--quiet", "--filter", &label]).output();
+        let output = client(socket).args(arguments).args(["--quiet", "--filter", &label]).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         text.unwrap_or_default().lines().map(str::to_owned).collect()
     };
     for container in listed(&["ps", "--all"]) {
-        discard(&["rm", "--force", "--volumes", &container]);
+        discard_on(socket, &["rm", "--force", "--volumes", &container]);
     }
     for volume in listed(&["volume", "ls"]) {
-        discard(&["volume", "rm", &volume]);
+        discard_on(socket, &["volume", "rm", &volume]);
     }
 }
 
 /// Removes something that may be gone already.
 fn discard(arguments: &[&str]) {
-    let _ = Command::new("docker").args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    discard_on(None, arguments);
+}
+
+fn discard_on(socket: Option<&str>, arguments: &[&str]) {
+    let _ = client(socket).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
 /// A container that a test made by itself, removed at its end.
@@ -132,13 +148,18 @@ pub(crate) struct Prepared {
 
 /// Prepares `gpusweep run` on this matrix.
 pub(crate) fn prepare(matrix: &str) -> Prepared {
+    prepare_on(None, matrix)
+}
+
+/// The same for a matrix whose containers are on another engine than this machine's own.
+pub(crate) fn prepare_on(socket: Option<&str>, matrix: &str) -> Prepared {
     let work = tempfile::tempdir().unwrap();
     let file = work.path().join("matrix.yaml");
     std::fs::write(&file, matrix).unwrap();
     let mut command = gpusweep();
     command.arg("run").arg(&file).arg("--out").arg(work.path().join("run"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Prepared { command, work: Work(work) }
+    Prepared { command, work: Work(work, socket.map(str::to_owned)) }
 }
 
 impl Prepared {
@@ -167,7 +188,7 @@ impl Prepared {
             stderr,
             summary: serde_json::from_str(&text).unwrap(),
             folder,
-            _work: self.work,
+            work: self.work,
         };
         sweep.nothing_is_left();
         sweep
@@ -204,10 +225,15 @@ impl Sweep {
     }
 
     fn nothing_is_left(&self) {
-        let label = format!("label=gpusweep={}", self.run_id());
-        assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", &label]), "", "containers are left");
-        assert_eq!(docker(&["volume", "ls", "--quiet", "--filter", &label]), "", "volumes are left");
+        nothing_is_left(self.work.1.as_deref(), &self.run_id());
     }
+}
+
+/// Demands that an engine has neither container nor volume of this run.
+pub(crate) fn nothing_is_left(socket: Option<&str>, run: &str) {
+    let label = format!("label=gpusweep={run}");
+    assert_eq!(docker_on(socket, &["ps", "--all", "--quiet", "--filter", &label]), "", "containers are left");
+    assert_eq!(docker_on(socket, &["volume", "ls", "--quiet", "--filter", &label]), "", "volumes are left");
 }
 
 /// The id of the run in this folder, from its journal.

@@ -4,6 +4,7 @@ mod cli;
 mod doctor;
 mod driver;
 mod engine;
+mod engines;
 mod everywhere;
 mod exposure;
 mod faults;

@@ -4,7 +4,7 @@
 
 use bollard::models::{Runtime, SystemInfo, SystemVersion};
 
-use super::engine::Engine;
+use super::engine::{Engine, Kind};
 use super::refusal::{engine_fault, words};
 use crate::model::{Endpoint, EngineFacts, Fault, RuntimeFacts};
 
@@ -21,11 +21,14 @@ pub async fn ask(endpoint: &Endpoint) -> Result<EngineFacts, Fault> {
 }
 
 fn facts(version: SystemVersion, info: SystemInfo) -> EngineFacts {
-    let podman = version.components.iter().flatten().any(|component| component.name == "Podman Engine");
+    let name = match Kind::of(&version) {
+        Kind::Docker => "Docker Engine",
+        Kind::Podman => "Podman",
+    };
     let security = info.security_options.unwrap_or_default();
     let cdi_devices = info.discovered_devices.unwrap_or_default();
     EngineFacts {
-        name: if podman { "Podman" } else { "Docker Engine" }.to_owned(),
+        name: name.to_owned(),
         version: version.version.or(info.server_version),
         api_version: version.api_version,
         system: info.operating_system,

@@ -14,10 +14,10 @@ use bollard::query_parameters::{
 use futures_util::StreamExt as _;
 use gpusweep_report::frame::{Key, MAX_FRAMED};
 
-use super::engine::Engine;
+use super::engine::{Engine, Kind};
 use super::image::Image;
 use super::refusal::{engine_fault, fault, launch_fault, request_fault, words};
-use super::{DockerBackend, applied, clean, lower};
+use super::{DockerBackend, applied, clean, inspect, lower, podman};
 use crate::backend::{Attempt, AttemptContext, report};
 use crate::model::{Cell, Fault, FaultKind, Grant, Observation, Phase};
 
@@ -66,6 +66,10 @@ pub(super) async fn attempt(backend: &DockerBackend, cell: &Cell, context: Attem
         Err(fault) => return not_started(Phase::Create, fault),
     };
     lower::hand_over(&key, &mut body);
+    match engine.kind {
+        Kind::Docker => {}
+        Kind::Podman => podman::adapt(cell, &mut body),
+    }
     let mut attempt = container.run(body).await;
     if let Err(words) = clean::remove_container(engine, &name).await {
         attempt
@@ -142,7 +146,7 @@ impl Container<'_> {
         if !matches!(ended, Ended::ByItself) {
             self.kill().await;
         }
-        match self.engine.docker.inspect_container(self.name, None).await {
+        match inspect::container(self.engine, self.name).await {
             Ok(found) => self.collect(ended, found).await,
             Err(error) => self.lost(&error),
         }

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bollard::models::ContainerSummary;
-use bollard::query_parameters::{ListContainersOptions, ListVolumesOptions, RemoveContainerOptions};
+use bollard::query_parameters::{ListVolumesOptions, RemoveContainerOptions};
 
 use super::engine::Engine;
 use super::refusal::{engine_fault, is_status, words};
-use super::{LABEL, LABEL_DEADLINE, LABEL_OWNER, deliver};
+use super::{LABEL, LABEL_DEADLINE, LABEL_OWNER, deliver, inspect};
 use crate::backend::owner::{self, Life};
 use crate::model::{Endpoint, Fault};
 
@@ -129,9 +129,7 @@ pub(super) async fn remove_container(engine: &Engine, name: &str) -> Result<(), 
 }
 
 async fn list(engine: &Engine, label: &str) -> Result<Vec<ContainerSummary>, String> {
-    let options =
-        ListContainersOptions { all: true, filters: Some(by(label)), ..ListContainersOptions::default() };
-    engine.docker.list_containers(Some(options)).await.map_err(|error| words(&error))
+    inspect::containers(engine, label).await.map_err(|error| words(&error))
 }
 
 async fn volumes(engine: &Engine, label: &str) -> Result<Vec<(String, HashMap<String, String>)>, String> {

@@ -39,6 +39,11 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    pub(super) fn of(version: &SystemVersion) -> Self {
+        let podman = version.components.iter().flatten().any(|component| component.name == "Podman Engine");
+        if podman { Self::Podman } else { Self::Docker }
+    }
+
     /// The name of its command line.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +70,7 @@ impl Engine {
         match tokio::time::timeout(FIRST_ANSWER, answer).await {
             Ok(Ok((info, version))) => Ok(Self {
                 docker,
-                kind: kind(&version),
+                kind: Kind::of(&version),
                 version: version.version.unwrap_or_default(),
                 tunnel,
                 arch: info.architecture.as_deref().map(go_arch),
@@ -90,12 +95,6 @@ impl Engine {
     pub(super) const fn default_slots(&self) -> usize {
         self.cpus * 2
     }
-}
-
-fn kind(version: &SystemVersion) -> Kind {
-    let components = version.components.iter().flatten();
-    let podman = components.map(|component| component.name.as_str()).any(|name| name == "Podman Engine");
-    if podman { Kind::Podman } else { Kind::Docker }
 }
 
 /// Engines name their machine as uname does, images as Go does.

@@ -1,8 +1,9 @@
 //! Cells as containers of a Docker engine.
 //!
 //! Main type: [`DockerBackend`]. Each file has one step: find the engine (`endpoint`, `engine`), get the image
-//! (`image`), deliver the checker (`deliver`), say what a container is made of (`lower`, and `line` for people), run it
-//! (`attempt`), understand refusals (`refusal`), and remove what is left (`clean`).
+//! (`image`), deliver the checker (`deliver`), say what a container is made of (`lower`, `podman`, and `line` for people), run it
+//! (`attempt`), read what the engine says of it (`inspect`), understand refusals (`refusal`), and remove what is left
+//! (`clean`).
 
 mod applied;
 mod ask;
@@ -12,8 +13,10 @@ mod deliver;
 mod endpoint;
 mod engine;
 mod image;
+mod inspect;
 mod line;
 mod lower;
+mod podman;
 mod refusal;
 mod tunnel;
 

@@ -203,7 +203,7 @@ fn what_the_engine_set_and_the_checker_did_not_see_was_lost_in_between() {
     let lost = parted(vec![request(-1, &[])], seen(&[("/dev/nvidiactl", "ENOENT")]), &all);
     assert_eq!(lost, [(Layer::Container, "gpus".to_owned(), "no NVIDIA device node".to_owned())]);
     assert_eq!(parted(vec![request(-1, &[])], seen(&NVIDIA), &all), []);
-    let devices = json!({ "devices": [{ "PathOnHost": "/dev/kfd" }] });
+    let devices = json!({ "devices": [{ "PathInContainer": "/dev/kfd" }] });
     let lost = parted(vec![node("/dev/kfd")], seen(&[("/dev/kfd", "EPERM")]), &devices);
     assert_eq!(lost[0].2, "/dev/kfd gives EPERM");
     let masked = json!({ "env": { "CUDA_VISIBLE_DEVICES": "" } });
@@ -215,11 +215,11 @@ fn what_the_engine_set_and_the_checker_did_not_see_was_lost_in_between() {
 
 #[test]
 fn engines_that_say_the_same_in_other_words_are_believed() {
-    let podman = json!({ "runtime": "oci", "devices": [{ "PathOnHost": "/dev/nvidia0" }] });
+    let podman = json!({ "runtime": "oci", "devices": [{ "PathInContainer": "/dev/nvidia0" }] });
     assert_eq!(
         parted(vec![runtime("runc"), Grant::Cdi("nvidia.com/gpu=0".into())], seen(&NVIDIA[..2]), &podman),
         []
     );
-    let expanded = json!({ "devices": [{ "PathOnHost": "/dev/dri/renderD128" }] });
+    let expanded = json!({ "devices": [{ "PathInContainer": "/dev/dri/renderD128" }] });
     assert_eq!(parted(vec![node("/dev/dri")], seen(&[]), &expanded), []);
 }
