@@ -61,7 +61,9 @@ impl MachineFacts {
     #[must_use]
     pub fn look(root: &Path, engine: Option<&EngineFacts>) -> Self {
         let directories = cdi_directories(root, engine);
-        let runtimes = engine.iter().flat_map(|engine| &engine.runtimes);
+        // Podman lists every runtime that it has heard of, whether it is there or not.
+        let docker = engine.filter(|engine| !engine.is_podman());
+        let runtimes = docker.iter().flat_map(|engine| &engine.runtimes);
         let missing = runtimes.filter(|runtime| {
             runtime.path.as_deref().is_some_and(|path| !path.is_empty() && !is_program(root, path))
         });

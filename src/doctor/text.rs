@@ -1,6 +1,6 @@
 //! What a person reads of an examination.
 //!
-//! Main function: [`write`]. Everything from an engine or a file is spelled out where it would steer a terminal.
+//! Main function: [`write()`]. Everything from an engine or a file is spelled out where it would steer a terminal.
 
 use std::io::{self, Write};
 

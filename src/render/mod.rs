@@ -3,8 +3,11 @@
 //! Main types: [`Render`], what a format does, and [`View`], what it is given. Formats read the summary alone and do not
 //! know where it came from. Whatever a container or an engine said is hostile text to every one of them.
 
+mod csv;
 mod groups;
 mod json;
+mod junit;
+mod markdown;
 mod matrix;
 mod terminal;
 #[cfg(test)]
@@ -62,6 +65,13 @@ pub const FORMATS: &[Format] = &[
         render: &terminal::Terminal,
     },
     Format { name: "json", help: "the document summary.json", render: &json::Json },
+    Format {
+        name: "markdown",
+        help: "for the summary of a CI job, or a pull request",
+        render: &markdown::Markdown,
+    },
+    Format { name: "junit", help: "JUnit's XML: a suite per image, a case per cell", render: &junit::Junit },
+    Format { name: "csv", help: "a line per cell, for spreadsheets", render: &csv::Csv },
 ];
 
 /// The format of this name.
