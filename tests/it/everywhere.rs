@@ -31,6 +31,25 @@ fn in_an_image_without_anything_and_with_nowhere_to_write_to() {
     }
 }
 
+/// Double: a node 1:3, which is /dev/null, stands for a GPU's.
+#[test]
+fn an_image_without_a_loader_can_have_no_driver_and_says_so() {
+    for (node, flags) in
+        [("/dev/kfd", "--device /dev/null:/dev/kfd"), ("/dev/nvidia0", "--device /dev/null:/dev/nvidia0")]
+    {
+        for arguments in ["", "--probe driver"] {
+            let report = report_on(flags, BARE, arguments);
+            assert_eq!(
+                (report.code, report.stage),
+                (Code::GpuUnavailable, Stage::Driver),
+                "{node} {arguments}"
+            );
+            let message = report.first_error.unwrap().message;
+            assert!(message.starts_with("the image has no glibc"), "{message}");
+        }
+    }
+}
+
 #[test]
 fn in_an_image_with_busybox_alone() {
     let busybox = Path::new("/bin/busybox");

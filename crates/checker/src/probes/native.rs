@@ -33,9 +33,23 @@ pub(super) fn probe(
     let job =
         Job { program, arguments: Vec::new(), input: &|fd| task(context.asked.device, target, fd), without };
     run(context, &Worker { job, probe, route, how: None }).unwrap_or_else(|StartError(error)| {
+        // The file is there: what is missing is the program that loads it, and with it every library it could load.
+        if error.kind() == std::io::ErrorKind::NotFound {
+            return without_loader(context, probe, route);
+        }
         let errno = errno::of(&error);
         failed(&errno, format!("{FILE_NAME} cannot be started: {errno}"))
     })
+}
+
+/// An image of musl, or without any C library: vendors' drivers and libtorch need glibc, as the worker does.
+fn without_loader(context: Context<'_>, probe: Probe, route: Route) -> Probed {
+    let (code, what) = match probe {
+        Probe::Driver => (Code::GpuUnavailable, "neither libcuda.so.1 nor libamdhip64.so"),
+        Probe::Libtorch | Probe::Python | Probe::Auto => (Code::TorchImportFailed, "no libtorch"),
+    };
+    let message = format!("the image has no glibc, without which {what} can be loaded");
+    not_found(context, probe, route[0], code, &message)
 }
 
 /// A probe that has nothing to load.
