@@ -8,6 +8,7 @@ pub mod docker;
 mod host;
 mod leftovers;
 mod owner;
+mod pinned;
 mod report;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 use gpusweep_report::frame::{KEY_BYTES, Key};
 use gpusweep_report::{Report, Request};
 
-use super::{Attempt, chain};
+use super::{Attempt, chain, pinned};
 use crate::model::{Applied, Cell, Device, Fault, FaultKind, KillReason, Observation, Phase};
 
 /// Exit status of a process that was killed by SIGSYS: a seccomp profile that does not let the checker run.
@@ -47,9 +47,10 @@ pub(super) fn key() -> Result<Key, Fault> {
 
 /// What it came to.
 pub(super) fn attempt(cell: &Cell, ended: Ended<'_>) -> Attempt {
-    let Ended { key, stdout, log, exit, oom_killed, applied } = ended;
+    let Ended { key, stdout, log, exit, oom_killed, mut applied } = ended;
     match read(cell, key, stdout) {
         Printed::Valid(report, text) => {
+            applied.strangers = pinned::strangers(cell, key, &report);
             let observation = Observation::Reported { report, exit, applied, oom_killed };
             Attempt { observation, report: Some(text), log }
         }

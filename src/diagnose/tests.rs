@@ -31,7 +31,11 @@ fn granted(grants: Vec<Grant>, code: CheckCode) -> Cell {
 }
 
 fn applied(report: Report, settings: &Value) -> Observation {
-    let applied = Applied { digest: None, settings: settings.as_object().cloned().unwrap_or_default() };
+    let applied = Applied {
+        digest: None,
+        settings: settings.as_object().cloned().unwrap_or_default(),
+        strangers: None,
+    };
     let exit = i64::from(report.exit_code);
     Observation::Reported { report: Box::new(report), exit, applied, oom_killed: false }
 }

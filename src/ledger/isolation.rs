@@ -43,6 +43,10 @@ pub fn breach(cell: &Cell, observation: &Observation) -> Option<Breach> {
     let Some(exposure) = &report.exposure else {
         return Some(Breach::Unproven("the checker could not see what of a GPU reached it".to_owned()));
     };
+    if let Some(strangers @ 1..) = observation.applied().and_then(|applied| applied.strangers) {
+        let what = format!("GPUs were asked for by UUID, and {} there has another one", gpus(strangers));
+        return Some(Breach::Leak(what));
+    }
     match promise {
         Promise::Nothing => nothing(exposure, report),
         Promise::AtMost(given) => at_most(given, exposure, report),

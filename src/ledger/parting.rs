@@ -3,7 +3,7 @@
 //! Main function: [`partings`]. Pure: it compares grants with the engine's inspect and with the report, and says at which
 //! layer each grant that did not come through was lost.
 
-use gpusweep_report::{Exposure, VISIBILITY_VARIABLES};
+use gpusweep_report::{Exposure, VISIBILITY_VARIABLES, one_line};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -103,7 +103,7 @@ fn dropped(grant: &Grant, all: &[Grant], settings: &Map<String, Value>) -> Optio
         Grant::Runtime(name) => same_runtime(name, set("runtime")),
         Grant::Env { name, value } => match set("env").get(name) {
             found if VISIBILITY_VARIABLES.contains(&name.as_str()) => {
-                found.and_then(Value::as_str) == Some(value)
+                found.and_then(Value::as_str).is_some_and(|found| is_value(found, value))
             }
             // Others are not read back: they are nobody's business.
             _ => true,
@@ -170,6 +170,11 @@ fn has_cdi(name: &str, all: &[Grant], settings: &Map<String, Value>) -> bool {
     list("device_requests").any(named) || (nodes_of_its_own && list("devices").next().is_some())
 }
 
+/// What was read back has been cleaned, which hides a UUID.
+fn is_value(found: &str, value: &str) -> bool {
+    found == value || found == one_line(value, &[])
+}
+
 /// A folder may be shown as it is, or as the nodes in it. Read by the path inside, which is the one that was asked for:
 /// outside, Podman names the first node that has the same number.
 fn has_device(path: &str, devices: &Value) -> bool {
@@ -204,7 +209,8 @@ fn unseen(grant: &Grant, exposure: &Exposure) -> Option<String> {
         Grant::DeviceNode { path, .. } if nodes::is_gpu(path) => unopened(path, exposure),
         Grant::Env { name, value } => {
             let seen = exposure.variables.get(name)?.as_deref();
-            (seen != Some(value)).then(|| seen.map_or_else(|| "unset".to_owned(), |seen| format!("`{seen}`")))
+            let same = seen.is_some_and(|seen| is_value(seen, value));
+            (!same).then(|| seen.map_or_else(|| "unset".to_owned(), |seen| format!("`{seen}`")))
         }
         Grant::Unset(name) => exposure.variables.get(name)?.as_deref().map(|seen| format!("`{seen}`")),
         Grant::Group(gid) => (!exposure.groups.contains(gid)).then(|| format!("{:?}", exposure.groups)),

@@ -155,4 +155,7 @@ pub struct Applied {
     pub digest: Option<String>,
     /// Exposure as the engine recorded it.
     pub settings: serde_json::Map<String, Value>,
+    /// GPUs of the report that are none of those asked for by their UUIDs; none where that cannot be told.
+    #[serde(default)]
+    pub strangers: Option<u32>,
 }

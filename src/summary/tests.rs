@@ -50,6 +50,7 @@ fn applied(settings: &Value) -> Applied {
     Applied {
         digest: Some(format!("registry.example/torch@sha256:{}", "0a".repeat(32))),
         settings: settings.as_object().cloned().unwrap_or_default(),
+        strangers: None,
     }
 }
 

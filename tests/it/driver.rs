@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpusweep::backend::checker;
+use gpusweep_report::frame::{self, KEY_BYTES, Key};
 use gpusweep_report::{Chosen, Code, DRIVER_RESULTS, Probe, Report, Stage};
 use object::{Object as _, ObjectSymbol as _};
 
@@ -87,6 +88,29 @@ fn a_computation_through_the_driver_is_verified() {
     let run = report.execution.unwrap();
     assert!(run.product_verified && run.gradient_verified);
     assert_eq!(run.loss, Some(196.0));
+}
+
+/// The double's UUIDs end in the device's index.
+#[test]
+fn a_uuid_is_told_by_what_stands_for_it_and_only_to_whoever_gave_a_key() {
+    let key = Key::from_random(&[9; KEY_BYTES]);
+    let bench = Bench::new();
+    let output = Command::new(&bench.checker)
+        .env_clear()
+        .env("LD_LIBRARY_PATH", bench.folder.path())
+        .envs([("FAKE_GPUS", "2"), (frame::VARIABLE, key.to_variable().as_str())])
+        .args(["--probe", "driver"])
+        .output()
+        .unwrap();
+    let report = Report::parse(key.unwrap(&output.stdout).unwrap()).unwrap();
+    let told: Vec<Option<String>> =
+        report.driver.unwrap().devices.unwrap().into_iter().map(|device| device.uuid).collect();
+    let expected =
+        [0, 1].map(|index| Some(key.pseudonym(&format!("GPU-00000000-0000-0000-0000-{index:012}"))));
+    assert_eq!(told, expected);
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("00000000-0000"));
+    let alone = driver(&[("FAKE_GPUS", "1")]).driver.unwrap().devices.unwrap();
+    assert_eq!(alone[0].uuid, None);
 }
 
 #[test]

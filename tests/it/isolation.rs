@@ -56,8 +56,8 @@ fn a_node_that_opens_where_nothing_was_given_is_a_leak_under_the_expected_code()
     assert!(run.stdout.starts_with("LEAK: 1 cell "), "{}", run.stdout);
 }
 
-#[test]
-fn a_gpu_that_a_probe_finds_where_nothing_was_given_is_a_leak() {
+/// Debian's Python with the double of torch, and that many GPUs; their UUIDs end in their indices.
+fn with_double(name: &'static str, gpus: u32) -> Image {
     let double = |name: &str| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/checker/tests/doubles/torch");
         let place = format!("/usr/lib/python3/dist-packages/torch/{name}");
@@ -66,7 +66,31 @@ fn a_gpu_that_a_probe_finds_where_nothing_was_given_is_a_leak() {
     let files = ["__init__.py", "version.py", "cuda.py"].map(double);
     let files: Vec<(&str, &str)> =
         files.iter().map(|(place, text)| (place.as_str(), text.as_str())).collect();
-    let image = Image::with_recipe("leaking-torch", &files, "ENV FAKE_GPUS=2 FAKE_CUDA=12.8\n");
+    Image::with_recipe(name, &files, &format!("ENV FAKE_GPUS={gpus} FAKE_CUDA=12.8\n"))
+}
+
+/// The variable stands for what NVIDIA's runtime would make of it.
+#[test]
+fn a_cell_that_is_pinned_by_uuid_is_green_with_that_gpu_alone() {
+    let image = with_double("pinned-torch", 1);
+    let pinned = |uuid: &str| {
+        let visibility =
+            format!("visibility: [{{ name: it, env: {{ NVIDIA_VISIBLE_DEVICES: {uuid} }} }}]\n{EXPECTED}");
+        sweep(&one_cell(&image.reference, &visibility))
+    };
+    let own = pinned("GPU-00000000-0000-0000-0000-000000000000");
+    assert_eq!(own.status, Some(0), "{}", own.stdout);
+    let report = own.report(&own.cells()[0]);
+    assert!(!report.to_string().contains("0000-0000"), "the UUID itself stays inside");
+    let other = pinned("GPU-00000000-0000-0000-0000-000000000005");
+    assert_eq!(other.status, Some(1), "{}", other.stdout);
+    let leak = other.cells()[0]["leak"].as_str().unwrap();
+    assert_eq!(leak, "GPUs were asked for by UUID, and 1 GPU there has another one");
+}
+
+#[test]
+fn a_gpu_that_a_probe_finds_where_nothing_was_given_is_a_leak() {
+    let image = with_double("leaking-torch", 2);
     let run = sweep(&one_cell(&image.reference, EXPECTED));
     assert_eq!(run.cells()[0]["code"], "GPU_CHECK_PASSED", "{}", run.stdout);
     assert_eq!(run.status, Some(1), "{}", run.stdout);

@@ -113,6 +113,7 @@ fn hostile() -> Summary {
     let applied = |text: &str| Applied {
         digest: Some(text.into()),
         settings: serde_json::Map::from_iter([(text.to_owned(), text.into())]),
+        strangers: None,
     };
     let mut cells = Vec::new();
     for (index, text) in PAYLOADS.into_iter().enumerate() {

@@ -41,6 +41,8 @@ const MAX_PASSWD: u64 = 64 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Private {
     words: PrivateWords,
+    /// What names are replaced with the help of; none where nobody handed a key over.
+    key: Option<frame::Key>,
 }
 
 impl Private {
@@ -50,7 +52,13 @@ impl Private {
             .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let user = user_name(Path::new("/etc/passwd"), rustix::process::geteuid().as_raw());
-        Self::from_parts(&host, user, variables)
+        let key = std::env::var(frame::VARIABLE).ok().and_then(|value| frame::Key::from_variable(&value));
+        Self { key, ..Self::from_parts(&host, user, variables) }
+    }
+
+    /// What stands for a GPU's UUID; none where only the UUID itself could.
+    pub(crate) fn uuid(&self, uuid: &str) -> Option<String> {
+        self.key.as_ref().filter(|_| !uuid.is_empty()).map(|key| key.pseudonym(uuid))
     }
 
     fn from_parts(
@@ -82,7 +90,7 @@ impl Private {
             reduced.into_iter().filter(|word| is_private_value(word)).chain([value])
         };
         let values: Vec<String> = values.into_iter().flat_map(reduced).collect();
-        Self { words: PrivateWords::new(values, names) }
+        Self { words: PrivateWords::new(values, names), key: None }
     }
 
     /// One line that may stand in a report.

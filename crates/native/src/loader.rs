@@ -64,4 +64,13 @@ macro_rules! function {
         }
     }};
 }
-pub(crate) use function;
+/// The same, where a library may do without.
+macro_rules! optional {
+    ($library:expr, $name:literal) => {
+        $library.symbol($name).map(|found| {
+            // SAFETY: as above.
+            unsafe { std::mem::transmute::<*mut std::ffi::c_void, _>(found) }
+        })
+    };
+}
+pub(crate) use {function, optional};

@@ -31,6 +31,9 @@ const ID: usize = 16;
 /// Length of the secret in bytes, which is that of the tag.
 const SECRET: usize = 32;
 
+/// Length of what stands for a UUID in bytes.
+const PSEUDONYM: usize = 8;
+
 /// Length of a block of SHA-256.
 const BLOCK: usize = 64;
 
@@ -156,6 +159,18 @@ impl Key {
         tag.update(b"\n");
         tag.update(report);
         format!("{claim} {}", hex(&tag.finalize().into_bytes()))
+    }
+
+    /// What stands for a GPU's UUID in this attempt's report: of use to those who have the key and a UUID to hold it against.
+    #[must_use]
+    pub fn pseudonym(&self, uuid: &str) -> String {
+        let lower = uuid.to_ascii_lowercase();
+        // Tools put a word before it, and programs do not.
+        let bare = lower.strip_prefix("gpu-").or_else(|| lower.strip_prefix("mig-")).unwrap_or(&lower);
+        let mut digest = self.hmac();
+        digest.update(b"uuid\n");
+        digest.update(bare.as_bytes());
+        hex(&digest.finalize().into_bytes()[..PSEUDONYM])
     }
 
     fn hmac(&self) -> Hmac<Sha256> {

@@ -102,6 +102,9 @@ pub struct DeviceFacts {
     pub name: String,
     pub architecture: Option<String>,
     pub memory_bytes: Option<u64>,
+    /// Never leaves the checker as it is.
+    #[serde(default)]
+    pub uuid: Option<String>,
 }
 
 /// How the worker's own part ended.

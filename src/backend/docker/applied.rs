@@ -26,7 +26,7 @@ pub(super) fn applied(found: ContainerInspectResponse, image: &Image, engine: &s
             note(name, value);
         }
     }
-    Applied { digest: image.digest.clone(), settings }
+    Applied { digest: image.digest.clone(), settings, strangers: None }
 }
 
 fn exposure(host: &HostConfig) -> [(&'static str, Value); 11] {

@@ -52,7 +52,11 @@ fn with_count(report: Report, count: u32) -> Report {
 }
 
 fn observed(report: Report, settings: &Value) -> Observation {
-    let applied = Applied { digest: None, settings: settings.as_object().cloned().unwrap_or_default() };
+    let applied = Applied {
+        digest: None,
+        settings: settings.as_object().cloned().unwrap_or_default(),
+        strangers: None,
+    };
     let exit = i64::from(report.exit_code);
     Observation::Reported { report: Box::new(report), exit, applied, oom_killed: false }
 }
@@ -119,6 +123,20 @@ fn one_gpu_was_given_and_more_are_there() {
         assert_eq!(found(grants.clone(), with_count(seen(&[("/dev/dxg", "ok")]), 1)), None);
         assert!(matches!(found(grants, seen(&[])), Some(Breach::Absent(_))));
     }
+}
+
+#[test]
+fn another_gpu_than_the_one_asked_for_is_a_leak() {
+    let cell = given(vec![request(0, &["GPU-8f3b2c1d"])]);
+    let with = |strangers| match observed(seen(&NVIDIA[..2]), &Value::Null) {
+        Observation::Reported { report, exit, mut applied, oom_killed } => {
+            applied.strangers = strangers;
+            Observation::Reported { report, exit, applied, oom_killed }
+        }
+        other => other,
+    };
+    assert!(matches!(breach(&cell, &with(Some(1))), Some(Breach::Leak(_))));
+    assert_eq!((breach(&cell, &with(Some(0))), breach(&cell, &with(None))), (None, None));
 }
 
 #[test]
@@ -211,6 +229,19 @@ fn what_the_engine_set_and_the_checker_did_not_see_was_lost_in_between() {
     unset.exposure.as_mut().unwrap().variables.insert("CUDA_VISIBLE_DEVICES".into(), None);
     let lost = parted(vec![env("CUDA_VISIBLE_DEVICES", "")], unset, &masked);
     assert_eq!(lost[0].2, "unset");
+}
+
+/// Cleaning hides a UUID on both ways back.
+#[test]
+fn a_variable_that_names_a_gpu_by_uuid_came_through() {
+    let uuid = "GPU-8f3b2c1d-0000-1111-2222-333344445555";
+    let cleaned = gpusweep_report::one_line(uuid, &[]);
+    assert_ne!(cleaned, uuid);
+    let set = json!({ "env": { "NVIDIA_VISIBLE_DEVICES": cleaned } });
+    let mut told = seen(&[]);
+    let variables = &mut told.exposure.as_mut().unwrap().variables;
+    variables.insert("NVIDIA_VISIBLE_DEVICES".into(), Some(cleaned));
+    assert_eq!(parted(vec![env("NVIDIA_VISIBLE_DEVICES", uuid)], told, &set), []);
 }
 
 #[test]

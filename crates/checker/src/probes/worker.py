@@ -212,6 +212,7 @@ def device_facts(torch, number, is_rocm):
         "name": clean(str(properties.name)),
         "architecture": architecture,
         "memory_bytes": optional(lambda: int(properties.total_memory)),
+        "uuid": optional(lambda: clean(str(properties.uuid))),
     }
 
 

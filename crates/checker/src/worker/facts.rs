@@ -80,6 +80,6 @@ fn device(facts: &DeviceFacts, private: &Private) -> Device {
         name: private.label(&facts.name),
         architecture: facts.architecture.as_deref().map(|name| private.token(name)),
         memory_bytes: facts.memory_bytes,
-        uuid: None,
+        uuid: facts.uuid.as_deref().and_then(|uuid| private.uuid(uuid)),
     }
 }

@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 use gpusweep_report::wire::DeviceFacts;
 
 use super::{Api, Buffer, Kernel, Outcome, Refused, Unprepared};
-use crate::loader::{Library, function};
+use crate::loader::{Library, function, optional};
 
 /// Ends in a zero byte, as the driver wants it.
 const PTX: &str = concat!(include_str!("kernels.ptx"), "\0");
@@ -26,6 +26,7 @@ pub(crate) struct Cuda {
     get_name: unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int,
     get_attribute: unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int,
     total_memory: unsafe extern "C" fn(*mut usize, c_int) -> c_int,
+    get_uuid: Option<unsafe extern "C" fn(*mut [u8; 16], c_int) -> c_int>,
     retain_context: unsafe extern "C" fn(*mut Handle, c_int) -> c_int,
     set_context: unsafe extern "C" fn(Handle) -> c_int,
     load_module: unsafe extern "C" fn(*mut Handle, *const c_char) -> c_int,
@@ -72,6 +73,16 @@ impl Cuda {
         // SAFETY: as declared; the value has room for what is written.
         (unsafe { (self.get_attribute)(&raw mut value, attribute, index) } == 0).then_some(value)
     }
+
+    /// In the usual form, without the word that tools put before it.
+    fn uuid(&self, index: c_int) -> Option<String> {
+        let mut bytes = [0; 16];
+        // SAFETY: as declared; there is room for 16 bytes.
+        let told = unsafe { self.get_uuid?(&raw mut bytes, index) } == 0;
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+        told.then(|| parts.join("-"))
+    }
 }
 
 // SAFETY, for all blocks below: signatures are those of cuda.h, and every pointer is to a live place of the right size.
@@ -88,6 +99,8 @@ impl Api for Cuda {
             get_name: function!(library, "cuDeviceGetName"),
             get_attribute: function!(library, "cuDeviceGetAttribute"),
             total_memory: function!(library, "cuDeviceTotalMem_v2"),
+            // The second form, of CUDA 11.4, knows a part of a GPU from the whole.
+            get_uuid: optional!(library, "cuDeviceGetUuid_v2").or(optional!(library, "cuDeviceGetUuid")),
             retain_context: function!(library, "cuDevicePrimaryCtxRetain"),
             set_context: function!(library, "cuCtxSetCurrent"),
             load_module: function!(library, "cuModuleLoadData"),
@@ -137,6 +150,7 @@ impl Api for Cuda {
             name: if named == 0 { name } else { String::new() },
             architecture: major.zip(minor).map(|(major, minor)| format!("sm_{major}{minor}")),
             memory_bytes: (measured == 0).then_some(memory as u64),
+            uuid: self.uuid(device),
         }
     }
 

@@ -162,6 +162,7 @@ impl Api for Hip {
             name: if named == 0 { name } else { String::new() },
             architecture: None,
             memory_bytes: (measured == 0).then_some(memory as u64),
+            uuid: None,
         }
     }
 

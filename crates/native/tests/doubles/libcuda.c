@@ -33,6 +33,11 @@ int cuDeviceGetName(char *name, int size, int device) {
     snprintf(name, (size_t)size, "Double %d", device);
     return 0;
 }
+int cuDeviceGetUuid_v2(unsigned char *uuid, int device) {
+    memset(uuid, 0, 16);
+    uuid[15] = (unsigned char)device;
+    return 0;
+}
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;
     *value = attribute == 75 ? 9 : 0;

@@ -10,6 +10,7 @@ class Properties(object):
     def __init__(self, number):
         self.name = "Double of a GPU %d" % number
         self.total_memory = 8 << 30
+        self.uuid = "00000000-0000-0000-0000-%012d" % number
         if os.environ.get("FAKE_HIP"):
             self.gcnArchName = "gfx942:sramecc+:xnack-"
 
