@@ -9,6 +9,7 @@
 
 pub mod backend;
 pub mod cli;
+pub mod compare;
 pub mod diagnose;
 pub mod doctor;
 pub mod event;

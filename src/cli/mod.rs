@@ -5,6 +5,7 @@
 mod carry;
 mod checker;
 mod clean;
+mod compare;
 mod doctor;
 mod failure;
 mod import;
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
         Command::Resume(options) => resume::resume(&options, arguments.color),
         Command::Plan(options) => plan::plan(&options, arguments.color),
         Command::Report(options) => report::report(&options, arguments.color),
+        Command::Compare(options) => compare::compare(&options),
         Command::Import(options) => import::import(&options),
         Command::Schema(options) => schema::schema(&options),
         Command::Doctor(options) => doctor::doctor(&options, arguments.color),

@@ -42,6 +42,8 @@ pub(super) enum Command {
     Plan(PlanOptions),
     /// Show a finished or partial run again
     Report(ReportOptions),
+    /// Show what changed from one run to another: regressions first, and exit status 1 where there is one
+    Compare(CompareOptions),
     /// Make a matrix of what you already have: a bake file, a GitHub Actions matrix
     Import(ImportOptions),
     /// Print the JSON Schema of a document
@@ -201,6 +203,31 @@ pub(super) enum Document {
     Summary,
     /// What `gpusweep doctor --format json` prints
     Doctor,
+    /// What `gpusweep compare --format json` prints
+    Comparison,
+}
+
+#[derive(Args)]
+pub(super) struct CompareOptions {
+    /// Run folder of the earlier run
+    #[arg(value_name = "BASE")]
+    pub(super) base: PathBuf,
+    /// Run folder of the later run
+    #[arg(value_name = "HEAD")]
+    pub(super) head: PathBuf,
+    /// What to print on standard output
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(super) format: CompareFormat,
+}
+
+/// Ways of showing a comparison.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(super) enum CompareFormat {
+    /// One section a kind of change
+    #[default]
+    Table,
+    /// The document gpusweep.comparison/1
+    Json,
 }
 
 #[derive(Args)]

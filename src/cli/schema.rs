@@ -12,6 +12,7 @@ pub(super) fn schema(options: &SchemaOptions) -> Outcome {
     let schema = match options.document {
         Document::Matrix => crate::matrix::schema(),
         Document::Report => schemars::schema_for!(gpusweep_report::Report),
+        Document::Comparison => schemars::schema_for!(crate::compare::Comparison),
         Document::Doctor => schemars::schema_for!(crate::doctor::Examined),
         Document::Summary => schemars::schema_for!(crate::summary::Summary),
     };

@@ -84,6 +84,9 @@ impl Page<'_> {
             })
             .collect();
         self.fact("runtimes", &list(&runtimes))?;
+        if engine.is_podman() {
+            return self.fact("CDI", "Podman does not say; it looks in /etc/cdi and /var/run/cdi");
+        }
         self.fact("CDI folders", &list(&engine.cdi_directories))?;
         self.fact("CDI devices", &list(&engine.cdi_devices))
     }

@@ -1,6 +1,7 @@
 //! One integration binary: a module a behaviour. What needs an engine uses the real one, and fails where there is none.
 
 mod cli;
+mod compare;
 mod doctor;
 mod driver;
 mod engine;

@@ -11,8 +11,8 @@ const TRUNK: [&str; 4] = ["model", "matrix", "plan", "event"];
 const RUNNERS: [&str; 2] = ["backend", "run"];
 
 /// What reads events, in order. The last two do not know each other.
-const READERS: [&str; 8] =
-    ["journal", "ledger", "diagnose", "summary", "doctor", "table", "render", "progress"];
+const READERS: [&str; 9] =
+    ["journal", "ledger", "diagnose", "summary", "compare", "doctor", "table", "render", "progress"];
 
 /// Joins everything, or is joined by nothing.
 const OUTSIDE: [&str; 5] = ["cli", "exit", "lib", "main", "testing"];

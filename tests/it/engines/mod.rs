@@ -8,6 +8,7 @@
 //! GPU's; the images of `tests/fixtures/contract` have a double of torch. The engines are real.
 
 mod cdi;
+mod doctor;
 mod ends;
 mod exposure;
 mod leftovers;
@@ -59,7 +60,7 @@ const ENGINES: [&Engine; 5] = [&DOCKER_20_10, &DOCKER_26, &DOCKER_28, &PODMAN_4_
 macro_rules! contract {
     ($($engine:ident $module:ident),+) => {$(
         mod $module {
-            use super::{$engine as ENGINE, cdi, ends, exposure, leftovers, refusals, reports};
+            use super::{$engine as ENGINE, cdi, doctor, ends, exposure, leftovers, refusals, reports};
 
             #[test]
             #[ignore = "needs more engines; scripts/test.sh starts them"]
@@ -95,6 +96,12 @@ macro_rules! contract {
             #[ignore = "needs more engines; scripts/test.sh starts them"]
             fn a_killed_sweep_is_cleaned_up_after() {
                 leftovers::hold(&ENGINE);
+            }
+
+            #[test]
+            #[ignore = "needs more engines; scripts/test.sh starts them"]
+            fn the_doctor_knows_it() {
+                doctor::knows(&ENGINE);
             }
         }
     )+
