@@ -8,6 +8,7 @@ mod clean;
 mod compare;
 mod doctor;
 mod failure;
+mod generated;
 mod import;
 mod options;
 mod plan;
@@ -42,6 +43,8 @@ pub fn main() -> ExitCode {
         Command::Doctor(options) => doctor::doctor(&options, arguments.color),
         Command::Clean(options) => clean::clean(&options),
         Command::Checker(options) => checker::checker(&options),
+        Command::Completions(options) => generated::completions(&options),
+        Command::Man(options) => generated::man(&options),
     };
     let exit = outcome.unwrap_or_else(|failure| failure.tell());
     ExitCode::from(exit.status())

@@ -54,6 +54,10 @@ pub(super) enum Command {
     Clean(CleanOptions),
     /// Write the checker that this program carries to a file, and print its path
     Checker(CheckerOptions),
+    /// Print the completions of a shell
+    Completions(CompletionsOptions),
+    /// Print the manual page
+    Man(ManOptions),
 }
 
 #[derive(Args)]
@@ -266,6 +270,20 @@ pub(super) struct CleanOptions {
 #[derive(Args)]
 pub(super) struct CheckerOptions {
     /// Folder to write it to [default: gpusweep in the user's cache folder]
+    #[arg(long, value_name = "DIR")]
+    pub(super) dir: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(super) struct CompletionsOptions {
+    /// Shell
+    #[arg(value_name = "SHELL")]
+    pub(super) shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub(super) struct ManOptions {
+    /// Folder to write the pages of all commands to [default: the main page, on standard output]
     #[arg(long, value_name = "DIR")]
     pub(super) dir: Option<PathBuf>,
 }

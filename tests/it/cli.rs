@@ -109,3 +109,36 @@ fn the_checker_is_written_out_and_runs_by_itself() {
     assert_eq!(status, Some(3));
     assert_eq!(serde_json::from_str::<Value>(&report).unwrap()["code"], "TORCH_MISSING");
 }
+
+/// Each is made by the definition of the command line, so that what is tested is that every command is in it.
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    let run = |arguments: &[&str]| {
+        let output = gpusweep().args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let help = run(&["--help"]);
+    let commands: Vec<&str> = help
+        .lines()
+        .skip_while(|line| !line.starts_with("Commands:"))
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        // A line that is indented further goes on with the one before it.
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    let work = tempfile::tempdir().unwrap();
+    run(&["man", "--dir", work.path().to_str().unwrap()]);
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&["completions", shell]);
+        assert!(commands.iter().all(|name| script.contains(name)), "{shell}");
+    }
+    let page = run(&["man"]);
+    for name in commands {
+        assert!(page.contains(&format!("gpusweep\\-{name}(1)")), "{name}: {page}");
+        assert!(work.path().join(format!("gpusweep-{name}.1")).is_file(), "{name}");
+    }
+}
