@@ -113,6 +113,14 @@ pub(crate) fn observed(report: Report) -> Observation {
     Observation::Reported { report: Box::new(report), exit, applied: Applied::default(), oom_killed: false }
 }
 
+/// The same, with what the engine says it set.
+pub(crate) fn applied(report: Report, settings: &serde_json::Value) -> Observation {
+    let settings = settings.as_object().cloned().unwrap_or_default();
+    let exit = i64::from(report.exit_code);
+    let applied = Applied { settings, ..Applied::default() };
+    Observation::Reported { report: Box::new(report), exit, applied, oom_killed: false }
+}
+
 pub(crate) fn reported(code: CheckCode) -> Observation {
     observed(report(code))
 }

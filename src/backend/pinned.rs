@@ -23,24 +23,17 @@ pub(super) fn strangers(cell: &Cell, key: &Key, report: &Report) -> Option<u32> 
 }
 
 fn ids(grant: &Grant) -> Vec<&str> {
-    match grant {
-        Grant::DeviceRequest { ids, .. } => ids.iter().map(String::as_str).collect(),
-        Grant::Env { name, value } if name == "NVIDIA_VISIBLE_DEVICES" && value != "void" => {
-            value.split(',').collect()
-        }
-        Grant::Cdi(name) => name.rsplit('=').take(1).collect(),
-        Grant::Env { .. }
-        | Grant::Unset(_)
-        | Grant::DeviceNode { .. }
-        | Grant::Runtime(_)
-        | Grant::Group(_)
-        | Grant::HostGroups
-        | Grant::ShmSize(_)
-        | Grant::Ipc(_)
-        | Grant::Ulimit { .. }
-        | Grant::Security(_)
-        | Grant::Privileged => Vec::new(),
+    if let Grant::DeviceRequest { ids, .. } = grant {
+        return ids.iter().map(String::as_str).collect();
     }
+    let list = if let Grant::Cdi(name) = grant {
+        name.rsplit('=').next()
+    } else if let Grant::Env { name, value } = grant {
+        Some(value.as_str()).filter(|value| name == "NVIDIA_VISIBLE_DEVICES" && *value != "void")
+    } else {
+        None
+    };
+    list.into_iter().flat_map(|list| list.split(',')).collect()
 }
 
 /// `GPU-` or `MIG-`, and 36 characters of hexadecimal digits and dashes.

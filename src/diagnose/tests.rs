@@ -1,11 +1,11 @@
 //! A fixture per rule, and what is said where no rule speaks.
 
 use gpusweep_report::{Cause, Code as CheckCode, Report};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 use crate::model::{Applied, CellCode, Code, Fact, FactValue, FaultKind, Grant, KillReason, Phase};
-use crate::testing::{cell, fault, observed, parts, report, reported};
+use crate::testing::{applied, cell, fault, observed, parts, report, reported};
 
 fn expecting(code: impl Into<Code>) -> Cell {
     cell("torch", "nvidia-all", code)
@@ -28,16 +28,6 @@ fn granted(grants: Vec<Grant>, code: CheckCode) -> Cell {
     let mut parts = parts("torch", "it", &[code.into()]);
     parts.visibility.grants = grants;
     Cell::new(parts)
-}
-
-fn applied(report: Report, settings: &Value) -> Observation {
-    let applied = Applied {
-        digest: None,
-        settings: settings.as_object().cloned().unwrap_or_default(),
-        strangers: None,
-    };
-    let exit = i64::from(report.exit_code);
-    Observation::Reported { report: Box::new(report), exit, applied, oom_killed: false }
 }
 
 /// One cell and observation for each rule.

@@ -75,21 +75,10 @@ fn promise(visibility: &Visibility) -> Option<Promise<'_>> {
 /// Privileges, and runtimes of which nothing is known.
 fn opens_everything(grant: &Grant) -> bool {
     const PLAIN: [&str; 4] = ["runc", "crun", "youki", "io.containerd.runc.v2"];
-    match grant {
-        Grant::Privileged => true,
-        Grant::Runtime(name) => grant.vendor().is_none() && !PLAIN.contains(&name.as_str()),
-        Grant::DeviceRequest { .. }
-        | Grant::Cdi(_)
-        | Grant::DeviceNode { .. }
-        | Grant::Env { .. }
-        | Grant::Unset(_)
-        | Grant::Group(_)
-        | Grant::HostGroups
-        | Grant::ShmSize(_)
-        | Grant::Ipc(_)
-        | Grant::Ulimit { .. }
-        | Grant::Security(_) => false,
+    if let Grant::Runtime(name) = grant {
+        return grant.vendor().is_none() && !PLAIN.contains(&name.as_str());
     }
+    *grant == Grant::Privileged
 }
 
 /// How many GPUs a grant asks for: `Some(None)` is all, or as many as only the host knows.
@@ -126,21 +115,7 @@ fn counted<'a>(ids: impl Iterator<Item = &'a str>) -> Option<u32> {
 }
 
 fn node(grant: &Grant) -> Option<&str> {
-    match grant {
-        Grant::DeviceNode { path, .. } => Some(path),
-        Grant::DeviceRequest { .. }
-        | Grant::Cdi(_)
-        | Grant::Env { .. }
-        | Grant::Unset(_)
-        | Grant::Runtime(_)
-        | Grant::Group(_)
-        | Grant::HostGroups
-        | Grant::ShmSize(_)
-        | Grant::Ipc(_)
-        | Grant::Ulimit { .. }
-        | Grant::Security(_)
-        | Grant::Privileged => None,
-    }
+    if let Grant::DeviceNode { path, .. } = grant { Some(path) } else { None }
 }
 
 fn nothing(exposure: &Exposure, report: &Report) -> Option<Breach> {

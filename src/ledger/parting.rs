@@ -136,19 +136,11 @@ fn in_place_of(grant: &Grant, settings: &Map<String, Value>) -> String {
         Grant::Security(_) => "security_opt",
         Grant::Privileged => "privileged",
     };
-    let found = match grant {
-        Grant::Env { name, .. } | Grant::Unset(name) => settings.get(key).and_then(|env| env.get(name)),
-        Grant::DeviceRequest { .. }
-        | Grant::Cdi(_)
-        | Grant::DeviceNode { .. }
-        | Grant::Runtime(_)
-        | Grant::Group(_)
-        | Grant::HostGroups
-        | Grant::ShmSize(_)
-        | Grant::Ipc(_)
-        | Grant::Ulimit { .. }
-        | Grant::Security(_)
-        | Grant::Privileged => settings.get(key),
+    let all = settings.get(key);
+    let found = if let Grant::Env { name, .. } | Grant::Unset(name) = grant {
+        all.and_then(|env| env.get(name))
+    } else {
+        all
     };
     found.map_or_else(|| "nothing".to_owned(), Value::to_string)
 }

@@ -29,20 +29,8 @@ impl Claim {
         if !cell.visibility.exposes_gpu() && !cell.image.reference.is_empty() {
             return None;
         }
-        let masked = grants.iter().any(|grant| match grant {
-            Grant::Env { name, .. } | Grant::Unset(name) => VISIBILITY_VARIABLES.contains(&name.as_str()),
-            Grant::DeviceRequest { .. }
-            | Grant::Cdi(_)
-            | Grant::DeviceNode { .. }
-            | Grant::Runtime(_)
-            | Grant::Group(_)
-            | Grant::HostGroups
-            | Grant::ShmSize(_)
-            | Grant::Ipc(_)
-            | Grant::Ulimit { .. }
-            | Grant::Security(_)
-            | Grant::Privileged => false,
-        });
+        let is_mask = |grant: &Grant| matches!(grant, Grant::Env { name, .. } if VISIBILITY_VARIABLES.contains(&name.as_str()));
+        let masked = grants.iter().any(is_mask);
         let exposing: Vec<&Grant> = grants.iter().filter(|grant| grant.exposes_gpu()).collect();
         match exposing.as_slice() {
             [Grant::DeviceRequest { ids, .. }] if !masked && !ids.is_empty() => {

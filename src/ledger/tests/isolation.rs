@@ -4,8 +4,8 @@ use gpusweep_report::{Code as CheckCode, Driver, Exposure, Node, Report};
 use serde_json::{Value, json};
 
 use crate::ledger::{Breach, Layer, Verdict, breach, partings, verdict};
-use crate::model::{Applied, Cell, Device, Grant, Observation, Visibility};
-use crate::testing::{parts, report};
+use crate::model::{Cell, Device, Grant, Observation, Visibility};
+use crate::testing::{applied as observed, parts, report};
 
 fn given(grants: Vec<Grant>) -> Cell {
     // Whatever it yields is expected: a breach must not depend on the code.
@@ -49,16 +49,6 @@ fn with_count(report: Report, count: u32) -> Report {
         devices: None,
     };
     Report { driver: Some(driver), ..report }
-}
-
-fn observed(report: Report, settings: &Value) -> Observation {
-    let applied = Applied {
-        digest: None,
-        settings: settings.as_object().cloned().unwrap_or_default(),
-        strangers: None,
-    };
-    let exit = i64::from(report.exit_code);
-    Observation::Reported { report: Box::new(report), exit, applied, oom_killed: false }
 }
 
 fn found(grants: Vec<Grant>, report: Report) -> Option<Breach> {
