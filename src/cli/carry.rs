@@ -8,6 +8,7 @@ use super::Outcome;
 use super::failure::Failure;
 use super::options::{Color, SweepOptions};
 use super::record::{RecordError, Recorder};
+use super::stream::{self, Stream};
 use super::sweep::commands;
 use super::terminal::{self, say};
 use crate::backend;
@@ -61,8 +62,9 @@ pub(super) async fn carry_out(
     tokio::spawn(signals.stop(cancel.clone(), progress.voice()));
     let earlier =
         ledger.records().map(|record| (record.cell().id().clone(), record.attempts().len())).collect();
+    let stream = (options.format == stream::NAME).then(|| Stream::new(plan));
     let (fail_fast, retries) = (options.fail_fast, options.retries);
-    let mut recorder = Recorder { folder, ledger, progress, fail_fast, retries, earlier };
+    let mut recorder = Recorder { folder, ledger, progress, stream, fail_fast, retries, earlier };
     let jobs = options.jobs.or(plan.limits.jobs).map(|jobs| jobs as usize);
     let outcome = crate::run::run(plan, backends, Options { jobs, cancel, start }, &mut recorder).await;
     recorder.progress.finish();
@@ -85,7 +87,9 @@ pub(super) fn conclude(
     let layout = Layout::of(&summary);
     let view = View { summary: &summary, layout: &layout, style: terminal::style(color) };
     let saved = save(folder, &view);
-    show(format, &view)?;
+    if format != stream::NAME {
+        show(format, &view)?;
+    }
     say(&format!("run folder: {}", folder.path().display()));
     let end = end?;
     saved?;

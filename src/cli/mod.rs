@@ -17,6 +17,7 @@ mod report;
 mod resume;
 mod run;
 mod schema;
+mod stream;
 mod sweep;
 mod terminal;
 

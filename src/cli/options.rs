@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::stream;
 use crate::plan::Expr;
 use crate::render;
 use crate::table::{Axis, Value};
@@ -91,7 +92,7 @@ pub(super) struct SweepOptions {
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) jobs: Option<u32>,
     /// What to print on standard output
-    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = format_parser())]
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = sweep_format_parser())]
     pub(super) format: String,
     /// Start no further cell after the first that is not as expected
     #[arg(long)]
@@ -299,9 +300,18 @@ fn names<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> clap::builder:
 }
 
 fn format_parser() -> clap::builder::PossibleValuesParser {
-    let values =
-        render::FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.help));
-    clap::builder::PossibleValuesParser::new(values)
+    clap::builder::PossibleValuesParser::new(formats())
+}
+
+/// A sweep can be followed as well.
+fn sweep_format_parser() -> clap::builder::PossibleValuesParser {
+    let lines =
+        clap::builder::PossibleValue::new(stream::NAME).help("what happens as it happens, a line an event");
+    clap::builder::PossibleValuesParser::new(formats().chain([lines]))
+}
+
+fn formats() -> impl Iterator<Item = clap::builder::PossibleValue> {
+    render::FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.help))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::stream::Stream;
 use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, RunFolder};
 use crate::ledger::{Ledger, LedgerError, Record, Verdict};
@@ -17,6 +18,8 @@ pub(super) struct Recorder<'a> {
     pub(super) folder: &'a mut RunFolder,
     pub(super) ledger: &'a mut Ledger,
     pub(super) progress: Progress,
+    /// Other programs that follow the sweep, where they were asked for.
+    pub(super) stream: Option<Stream<'a>>,
     pub(super) fail_fast: bool,
     pub(super) retries: u32,
     /// Attempts of an earlier part of the run: they take no tries away.
@@ -47,6 +50,9 @@ impl Sink for Recorder<'_> {
         self.folder.append(note.event)?;
         self.ledger.apply(note.event)?;
         self.progress.on_event(note.event, self.ledger);
+        if let Some(stream) = &mut self.stream {
+            stream.tell(note.event, self.ledger);
+        }
         Ok(self.reaction(note.event))
     }
 }

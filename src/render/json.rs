@@ -20,7 +20,7 @@ impl Render for Json {
 }
 
 /// Outside of texts the only character that steers is the line break, and inside of them JSON has escaped it already.
-fn escaped(text: String) -> String {
+pub(crate) fn escaped(text: String) -> String {
     let dangerous = |c: char| c != '\n' && steers(c);
     if !text.chars().any(dangerous) {
         return text;

@@ -13,6 +13,8 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use json::escaped;
+
 use std::io;
 
 use crate::summary::Summary;

@@ -20,6 +20,12 @@ use crate::plan::{Plan, PlannedCell};
 const AGAIN: &str = "run `gpusweep resume` on the run folder";
 
 impl Summary {
+    /// The row of one cell as it stands, without the line that reproduces it.
+    #[must_use]
+    pub fn row(planned: &PlannedCell, ledger: &Ledger) -> SummaryCell {
+        row(planned, ledger, &BTreeMap::new())
+    }
+
     /// Sums up a run as far as it has come.
     ///
     /// `commands` are the lines that reproduce the cells, which only the back end knows.

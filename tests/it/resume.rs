@@ -306,6 +306,29 @@ fn a_torn_journal_and_a_full_disk_are_gone_on_from() {
     assert_eq!(std::fs::read(&journal).unwrap(), damaged);
 }
 
+/// Lines for other programs, of a run and of its resumed part.
+#[test]
+fn a_sweep_can_be_followed_line_by_line() {
+    let mut prepared = prepare(&THREE.replace("IMAGE", BARE));
+    prepared.command.args(["--format", "json-lines", "--only", "visibility=none"]);
+    let run = prepared.run();
+    let lines =
+        |text: &str| text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>();
+    let told = lines(&run.stdout);
+    let events: Vec<&str> = told.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!((events.first(), events.last()), (Some(&"run-started"), Some(&"run-finished")));
+    let finished = told.iter().find(|line| line["event"] == "attempt-finished").unwrap();
+    assert_eq!(
+        (&finished["row"]["code"], &finished["row"]["verdict"]),
+        (&"TORCH_MISSING".into(), &"expected".into())
+    );
+    assert_eq!(finished.get("observation"), None);
+    let last = told.last().unwrap();
+    assert_eq!((&last["green"], &last["counts"]["expected"]), (&true.into(), &1.into()));
+    let again = resume(&run.folder, &["--format", "json-lines"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&again.stdout), "", "nothing happens");
+}
+
 #[test]
 fn what_is_no_run_folder_is_left_alone() {
     let work = tempfile::tempdir().unwrap();
