@@ -3,6 +3,8 @@
 //! Every engine takes an archive for a container that was only created, local or remote, so the engine needs no file of
 //! this machine; and a volume reaches cells with a read-only root file system and any user.
 
+use std::collections::HashMap;
+
 use bollard::errors::Error;
 use bollard::models::{
     ContainerCreateBody, HostConfig, Mount, MountType, MountVolumeOptions, VolumeCreateRequest,
@@ -21,11 +23,12 @@ use crate::model::{Cell, Fault, FaultKind};
 pub(super) struct Delivery {
     volume: String,
     mount: String,
+    labels: HashMap<String, String>,
 }
 
 impl Delivery {
-    pub(super) fn of(volume: &str, mount: &str) -> Self {
-        Self { volume: volume.to_owned(), mount: mount.to_owned() }
+    pub(super) fn of(run: &str, volume: &str, mount: &str) -> Self {
+        Self { volume: volume.to_owned(), mount: mount.to_owned(), labels: labels(run, None) }
     }
 
     /// The checker's path in a container.
@@ -40,8 +43,14 @@ impl Delivery {
             source: Some(self.volume.clone()),
             typ: Some(MountType::VOLUME),
             read_only: Some(read_only),
-            // What the image has at that place must not be copied into the volume.
-            volume_options: Some(MountVolumeOptions { no_copy: Some(true), ..MountVolumeOptions::default() }),
+            volume_options: Some(MountVolumeOptions {
+                // What the image has at that place must not be copied into the volume.
+                no_copy: Some(true),
+                // A request of a controller that was killed may come to the engine after the volume was removed, which then
+                // makes one anew: that one has to be found too.
+                labels: Some(self.labels.clone()),
+                ..MountVolumeOptions::default()
+            }),
             ..Mount::default()
         }
     }
@@ -55,7 +64,7 @@ pub(super) async fn deliver(
     mount: &str,
     cell: &Cell,
 ) -> Result<Delivery, Fault> {
-    let delivery = Delivery::of(name, mount);
+    let delivery = Delivery::of(run, name, mount);
     let request = VolumeCreateRequest {
         name: Some(name.to_owned()),
         labels: Some(labels(run, None)),

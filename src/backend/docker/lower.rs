@@ -252,7 +252,9 @@ mod tests {
             ..testing::parts("it", "it", &[])
         };
         serde_json::to_value(
-            container(&Cell::new(parts), "run", &Delivery::of("volume", "/place"), &[]).unwrap().host_config,
+            container(&Cell::new(parts), "run", &Delivery::of("run", "volume", "/place"), &[])
+                .unwrap()
+                .host_config,
         )
         .unwrap()
     }
@@ -292,12 +294,20 @@ mod tests {
         let fault = |option: &[Grant]| {
             let visibility = Visibility { name: "it".into(), grants: option.to_vec() };
             let cell = Cell::new(CellParts { visibility, ..testing::parts("it", "it", &[]) });
-            container(&cell, "run", &Delivery::of("volume", "/place"), &[]).unwrap_err()
+            container(&cell, "run", &Delivery::of("run", "volume", "/place"), &[]).unwrap_err()
         };
         std::fs::write(&file, "{").unwrap();
         assert!(fault(&option).message.contains("profile.json` is no JSON"), "{:?}", fault(&option));
         std::fs::remove_file(&file).unwrap();
         assert!(fault(&option).message.contains("cannot be read: No such file"), "{:?}", fault(&option));
+    }
+
+    /// An engine makes a volume that is not there, and would make it without a label.
+    #[test]
+    fn a_volume_that_is_made_by_being_mounted_bears_the_runs_label() {
+        let volume = &sent(Vec::new())["Mounts"][0];
+        assert_eq!(volume["VolumeOptions"]["Labels"][LABEL], "run");
+        assert_eq!(volume["VolumeOptions"]["NoCopy"], true);
     }
 
     #[test]
