@@ -7,7 +7,7 @@ use crate::model::{Cell, CellCode, Code, KillReason, Observation};
 pub(super) const EXIT_CODE_MISMATCH: CauseRule =
     CauseRule { id: "exit-code-mismatch", family: Family::Controller, find: exit_code_mismatch };
 pub(super) const OUT_OF_MEMORY_KILL: CauseRule =
-    CauseRule { id: "out-of-memory-kill", family: Family::Controller, find: out_of_memory_kill };
+    CauseRule { id: gpusweep_report::MEMORY_KILL, family: Family::Controller, find: out_of_memory_kill };
 pub(super) const FACT_MISMATCH: CauseRule =
     CauseRule { id: "fact-mismatch", family: Family::Controller, find: fact_mismatch };
 pub(super) const FACTS_UNCHECKED: CauseRule =

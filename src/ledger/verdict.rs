@@ -2,7 +2,7 @@
 //!
 //! Main functions: [`verdict`] and [`code`]. Pure: the same cell and observation give the same answer in every run.
 
-use gpusweep_report::{Code as CheckCode, FirstError, Report};
+use gpusweep_report::{Code as CheckCode, FirstError, MEMORY_KILL, Report};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -101,11 +101,13 @@ pub fn code(observation: &Observation) -> Code {
     }
 }
 
-/// The kernel may kill the worker alone: the checker then still reports, but it was memory all the same.
+/// The kernel may kill the worker alone: the checker then still reports, but it was memory all the same. Some engines never
+/// say so, and others not always; the checker reads the kernel's own count.
 fn reported_code(report: &Report, oom_killed: bool) -> Code {
     let worker_killed =
         report.code == CheckCode::WorkerFailed && report.first_error.as_ref().is_some_and(is_sigkill);
-    if worker_killed && oom_killed { CellCode::ContainerKilled.into() } else { report.code.into() }
+    let told = report.cause.as_ref().is_some_and(|cause| cause.id == MEMORY_KILL);
+    if worker_killed && (oom_killed || told) { CellCode::ContainerKilled.into() } else { report.code.into() }
 }
 
 /// The signal stands before any colon; what comes after it are the worker's own last words.

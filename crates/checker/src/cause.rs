@@ -2,7 +2,7 @@
 //!
 //! One function a cause. Texts hold nothing of the image but names and versions of fixed forms.
 
-use gpusweep_report::{Cause, driver_result};
+use gpusweep_report::{Cause, MEMORY_KILL, driver_result};
 
 fn cause(id: &str, summary: String, next_action: String) -> Cause {
     Cause { id: id.to_owned(), summary, next_action }
@@ -14,6 +14,16 @@ pub(crate) fn no_native_probe(version: &str) -> Cause {
         "no-native-probe",
         format!("no native probe for libtorch {version}: this says nothing of the image"),
         "Check the image with `probe: python`, or update gpusweep".to_owned(),
+    )
+}
+
+/// The kernel killed the worker, since the container had used up its memory.
+pub(crate) fn memory_kill() -> Cause {
+    cause(
+        MEMORY_KILL,
+        "the kernel killed the check because the container's memory was used up".to_owned(),
+        "Raise the container's memory limit (`limits: { memory: … }`, `--memory`), or run fewer at a time"
+            .to_owned(),
     )
 }
 

@@ -14,6 +14,7 @@ pub mod fuzzing;
 mod host_check;
 mod interpreter;
 mod limits;
+mod memory;
 mod output;
 mod privacy;
 mod probes;

@@ -14,6 +14,9 @@ mod validate;
 pub mod wire;
 mod words;
 
+/// Id of the cause that the kernel killed the worker for memory: the checker's word for it, and the controller's.
+pub const MEMORY_KILL: &str = "out-of-memory-kill";
+
 pub use code::{Code, UnknownCode};
 pub use document::{
     Cause, Check, Chosen, Device, Driver, Execution, FirstError, HostCheck, Outcome, Probe, Pytorch, Report,

@@ -40,20 +40,13 @@ struct Engine {
     cdi: Answer,
     /// A runtime that it does not have, and GPUs without a toolkit.
     unknown: Answer,
-    /// Whether its inspect says that memory was the reason for a kill.
-    tells_memory: bool,
 }
 
-const DOCKER_20_10: Engine =
-    Engine { name: "docker-20.10", cdi: Answer::Refuses, unknown: Answer::Refuses, tells_memory: true };
-const DOCKER_26: Engine =
-    Engine { name: "docker-26", cdi: Answer::Does, unknown: Answer::Refuses, tells_memory: true };
-const DOCKER_28: Engine =
-    Engine { name: "docker-28", cdi: Answer::Does, unknown: Answer::Refuses, tells_memory: true };
-const PODMAN_4_3: Engine =
-    Engine { name: "podman-4.3", cdi: Answer::Drops, unknown: Answer::Drops, tells_memory: false };
-const PODMAN_5: Engine =
-    Engine { name: "podman-5", cdi: Answer::Does, unknown: Answer::Drops, tells_memory: true };
+const DOCKER_20_10: Engine = Engine { name: "docker-20.10", cdi: Answer::Refuses, unknown: Answer::Refuses };
+const DOCKER_26: Engine = Engine { name: "docker-26", cdi: Answer::Does, unknown: Answer::Refuses };
+const DOCKER_28: Engine = Engine { name: "docker-28", cdi: Answer::Does, unknown: Answer::Refuses };
+const PODMAN_4_3: Engine = Engine { name: "podman-4.3", cdi: Answer::Drops, unknown: Answer::Drops };
+const PODMAN_5: Engine = Engine { name: "podman-5", cdi: Answer::Does, unknown: Answer::Drops };
 
 const ENGINES: [&Engine; 5] = [&DOCKER_20_10, &DOCKER_26, &DOCKER_28, &PODMAN_4_3, &PODMAN_5];
 

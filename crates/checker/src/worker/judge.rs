@@ -136,6 +136,12 @@ fn fault_of(failed: Failed, asked: Asked<'_>) -> Fault {
     }
 }
 
+/// Whether the worker was killed without a chance to say anything, and not by its supervisor.
+pub(super) fn is_sigkill(verdict: &Verdict) -> bool {
+    let said = |fault: &Fault| fault.kind == "Signal" && fault.message.starts_with("killed by SIGKILL");
+    verdict.error.as_ref().is_some_and(said)
+}
+
 fn judge_signal(signal: i32, stderr: &str, stage: Stage) -> Verdict {
     let found = first_error(stderr);
     let is_backend = found.as_ref().is_some_and(|found| found.is_backend);

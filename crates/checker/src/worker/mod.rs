@@ -10,10 +10,12 @@ mod message;
 mod progress;
 mod session;
 
+use std::path::Path;
 use std::time::Duration;
 
 use gpusweep_report::{Cause, Check, Code, Driver, Execution, Outcome, Probe, Pytorch, Runtime, Stage};
 
+use crate::{cause, memory};
 use judge::Judged;
 pub(crate) use judge::{Asked, stopped};
 #[cfg(fuzzing)]
@@ -66,12 +68,15 @@ pub(crate) struct Probed {
 pub(crate) fn run(context: Context<'_>, worker: &Worker<'_>) -> Result<Probed, StartError> {
     let Context { supervisor, limits, private, compute, asked } = context;
     let allowance = Allowance { import: limits.import.max(compute), compute };
+    let killed_before = memory::kills(Path::new("/"));
     let mut session = Session::start(worker.route, asked.device != "cpu", allowance);
     let ended = supervisor.supervise(&worker.job, &mut session, limits.settle)?;
     let runtime = facts::runtime(worker.probe, session.runtime.as_ref(), worker.how, private);
     let pytorch = session.pytorch.take().map(|torch| facts::pytorch(*torch, private));
     let driver = session.driver.take().map(|driver| facts::driver(*driver, private));
     let Judged { verdict, execution, checks } = judge::judge(session, &ended, asked);
+    let more = || memory::kills(Path::new("/")) > killed_before;
+    let cause = (judge::is_sigkill(&verdict) && more()).then(cause::memory_kill);
     Ok(Probed {
         verdict,
         runtime,
@@ -79,7 +84,7 @@ pub(crate) fn run(context: Context<'_>, worker: &Worker<'_>) -> Result<Probed, S
         driver,
         execution,
         checks,
-        cause: None,
+        cause,
         devices_without_variables: None,
         said: ended.stderr,
     })
