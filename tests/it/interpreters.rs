@@ -1,6 +1,8 @@
 //! Which interpreter of a real image is checked, and what is said where another one has torch.
 //!
-//! The torch in these images is Debian's real one; what differs is where it lies and what points to it.
+//! The torch in these images is Debian's real one; what differs is where it lies and what points to it. Doubles: an
+//! environment of Debian's own venv, moved, stands for one that uv made (the layout is the same) and for a conda prefix
+//! (which has no pyvenv.cfg, and a Python of its own).
 
 use serde_json::Value;
 
