@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::journal::Recorded;
 use crate::ledger::Ledger;
 use crate::model::CellId;
+use crate::render::escaped;
 use crate::summary::Summary;
 
 /// Shows what changed from one run to another; a regression is not green.
@@ -25,8 +26,8 @@ pub(super) fn compare(options: &CompareOptions) -> Outcome {
     match options.format {
         CompareFormat::Table => compare::write(&comparison, &mut out)?,
         CompareFormat::Json => {
-            serde_json::to_writer_pretty(&mut out, &comparison).map_err(Failure::failed)?;
-            writeln!(out)?;
+            let text = serde_json::to_string_pretty(&comparison).map_err(Failure::failed)?;
+            writeln!(out, "{}", escaped(text))?;
         }
     }
     Ok(if comparison.regressed() { Exit::NotGreen } else { Exit::Green })

@@ -8,10 +8,11 @@ use super::failure::Failure;
 use super::options::{Color, DoctorFormat, DoctorOptions};
 use super::sweep::{planned, read};
 use super::{Outcome, terminal};
-use crate::backend::docker;
+use crate::backend::docker::{self, Route};
 use crate::doctor::{self, Examination, Examined, MachineFacts, is_this_machine};
 use crate::exit::Exit;
 use crate::model::{BackendKind, EngineFacts};
+use crate::render::escaped;
 
 /// A host to look at, as it was named.
 type Wanted = (String, BackendKind);
@@ -24,11 +25,12 @@ pub(super) fn doctor(options: &DoctorOptions, color: Color) -> Outcome {
     let examine = |(name, backend): &Wanted| match backend {
         BackendKind::Docker(endpoint) => {
             let answer = runtime.block_on(docker::ask(endpoint)).map_err(|fault| fault.message);
-            let machine = answer
-                .as_ref()
-                .ok()
-                .filter(|engine| is_this_machine(engine))
-                .map(|engine| look(Some(engine)));
+            let here = match &answer {
+                Ok(engine) => is_this_machine(engine),
+                // An engine of this machine that is down is no reason not to look at it.
+                Err(_) => matches!(docker::route(endpoint), Ok(Route::Unix(_))),
+            };
+            let machine = here.then(|| look(answer.as_ref().ok()));
             Examination::new(name, Some(answer), machine)
         }
         BackendKind::Host => Examination::new(name, None, Some(look(None))),
@@ -40,8 +42,8 @@ pub(super) fn doctor(options: &DoctorOptions, color: Color) -> Outcome {
         DoctorFormat::Table => doctor::write(&hosts, terminal::style(color).width, &mut out)?,
         DoctorFormat::Json => {
             let examined = Examined { schema: doctor::SCHEMA.to_owned(), hosts };
-            serde_json::to_writer_pretty(&mut out, &examined).map_err(Failure::failed)?;
-            writeln!(out)?;
+            let text = serde_json::to_string_pretty(&examined).map_err(Failure::failed)?;
+            writeln!(out, "{}", escaped(text))?;
         }
     }
     Ok(exit)

@@ -41,15 +41,15 @@ pub struct Comparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Green before, and not now.
+    /// Green before, and not now; or a leak that was none before.
     Regression,
-    /// Not green before, and not now, with another code.
+    /// Not green before, and not now, with another result or cause.
     Changed,
     /// As expected in both, and now only after an attempt that was not.
     Flaky,
-    /// Only in the later run.
+    /// Only in the later run, or pruned in the earlier one.
     New,
-    /// Only in the earlier run.
+    /// Only in the earlier run, or pruned in the later one: what it covered is covered no more.
     Gone,
     /// Green now, and not before.
     Fix,
@@ -84,6 +84,8 @@ pub struct Outcome {
     pub code: Option<Code>,
     /// Name of the cause, where it is known.
     pub cause: Option<String>,
+    /// Whether the cell saw more of a GPU than it was given.
+    pub leak: bool,
 }
 
 /// A version that is another.
@@ -205,15 +207,19 @@ fn change(
 }
 
 fn kind(earlier: Option<&SummaryCell>, later: Option<&SummaryCell>, other_facts: bool) -> Option<Kind> {
-    let (Some(earlier), Some(later)) = (earlier, later) else {
-        return Some(if later.is_some() { Kind::New } else { Kind::Gone });
+    // A pruned cell is green, and covers nothing.
+    let covered = |cell: &&SummaryCell| cell.verdict != Verdict::Pruned;
+    let (earlier, later) = match (earlier.filter(covered), later.filter(covered)) {
+        (Some(earlier), Some(later)) => (earlier, later),
+        (Some(_), None) => return Some(Kind::Gone),
+        (None, Some(_)) => return Some(Kind::New),
+        (None, None) => return None,
     };
     match (earlier.verdict.green(), later.verdict.green()) {
         (true, false) => Some(Kind::Regression),
         (false, true) => Some(Kind::Fix),
-        (false, false) if (earlier.code, earlier.verdict) != (later.code, later.verdict) => {
-            Some(Kind::Changed)
-        }
+        (false, false) if later.leak.is_some() && earlier.leak.is_none() => Some(Kind::Regression),
+        (false, false) if outcome(earlier) != outcome(later) => Some(Kind::Changed),
         (true, true) if later.flaky && !earlier.flaky => Some(Kind::Flaky),
         (_, _) if other_facts => Some(Kind::Facts),
         (_, _) => None,
@@ -221,9 +227,6 @@ fn kind(earlier: Option<&SummaryCell>, later: Option<&SummaryCell>, other_facts:
 }
 
 fn outcome(cell: &SummaryCell) -> Outcome {
-    Outcome {
-        verdict: cell.verdict,
-        code: cell.code,
-        cause: cell.cause.as_ref().map(|cause| cause.id.clone()),
-    }
+    let cause = cell.cause.as_ref().map(|cause| cause.id.clone());
+    Outcome { verdict: cell.verdict, code: cell.code, cause, leak: cell.leak.is_some() }
 }

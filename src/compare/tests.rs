@@ -101,6 +101,32 @@ fn every_kind_of_change_is_told_apart_and_the_worst_comes_first() {
 }
 
 #[test]
+fn a_cell_that_is_pruned_now_covers_nothing_any_more() {
+    let base = run(vec![(cell("a", "local"), expected())]);
+    let mut pruned = plan([cell("a", "local")]);
+    pruned.cells[0].pruned = Some("another stack".into());
+    let mut head = Story::of(pruned);
+    head.begin().end(false);
+    assert_eq!(kinds(&compared(&base, &head)), [(Kind::Gone, "a")]);
+    assert_eq!(kinds(&compared(&head, &base)), [(Kind::New, "a")]);
+    assert_eq!(kinds(&compared(&head, &head)), []);
+}
+
+#[test]
+fn a_new_leak_is_a_regression_of_a_cell_that_failed_before() {
+    let leaking = || {
+        let mut report = report(CheckCode::Timeout);
+        let node = gpusweep_report::Node { node: "/dev/kfd".into(), open: "ok".into(), gid: None };
+        report.exposure.as_mut().unwrap().nodes.push(node);
+        vec![observed(report)]
+    };
+    let base = run(vec![(cell("a", "local"), failing(CheckCode::Timeout))]);
+    let head = run(vec![(cell("a", "local"), leaking())]);
+    assert_eq!(kinds(&compared(&base, &head)), [(Kind::Regression, "a")]);
+    assert_eq!(kinds(&compared(&head, &base)), [(Kind::Changed, "a")]);
+}
+
+#[test]
 fn the_same_matrix_on_another_host_is_matched_where_that_is_unmistakable() {
     let base = run(vec![(cell("a", "local"), expected())]);
     let head = run(vec![(cell("a", "mi300x"), failing(CheckCode::Timeout))]);

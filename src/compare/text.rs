@@ -64,5 +64,6 @@ fn line(change: &Change, out: &mut dyn Write) -> io::Result<()> {
 fn said(outcome: &Outcome) -> String {
     let code = outcome.code.map_or_else(|| "no result".to_owned(), |code| code.to_string());
     let cause = outcome.cause.as_ref().map(|cause| format!(" [{cause}]")).unwrap_or_default();
-    format!("{code} {}{cause}", outcome.verdict.shouted())
+    let verdict = if outcome.leak { "LEAK" } else { outcome.verdict.shouted() };
+    format!("{code} {verdict}{cause}")
 }

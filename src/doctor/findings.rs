@@ -67,16 +67,21 @@ pub fn findings(
         fault(
             "engine-unreachable",
             words.to_owned(),
-            "Start the engine (`systemctl start docker`), or name one that answers with `--host`",
+            "Start the engine where it runs (`systemctl start docker`), or name one that answers with `--host`",
         )
     });
     let mut found: Vec<Finding> =
         unreachable.into_iter().chain(RULES.iter().flat_map(|rule| rule(&seen))).collect();
-    if machine.is_some_and(|machine| machine.nodes.is_empty() && machine.cdi_specs.is_empty()) {
+    if machine.is_some_and(shows_no_gpu) {
         found.push(note("no-gpu", "this machine shows no GPU", "Run `gpusweep doctor` where the GPUs are"));
     }
     found.sort_by_key(|finding| finding.weight);
     found
+}
+
+fn shows_no_gpu(machine: &MachineFacts) -> bool {
+    let driver = machine.nvidia_driver.is_some() || machine.kfd_gpus.is_some();
+    machine.nodes.is_empty() && machine.cdi_specs.is_empty() && !driver
 }
 
 fn fault(id: &str, seen: String, next_action: impl Into<String>) -> Finding {
@@ -230,8 +235,11 @@ fn cdi_stale(seen: &Seen<'_>) -> Vec<Finding> {
 
 /// The command that makes a specification of this kind.
 fn generate(file: &str, kind: Option<&str>) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
     let tool = match kind {
         Some(kind) if kind.starts_with("amd.com/") => "amd-ctk",
+        // What cannot be read is told by its name alone.
+        None if name.contains("amd") => "amd-ctk",
         Some(_) | None => "nvidia-ctk",
     };
     format!("`{tool} cdi generate --output={file}`")
@@ -242,7 +250,9 @@ fn cdi_twice(seen: &Seen<'_>) -> Vec<Finding> {
         seen.specs().flat_map(|spec| spec.devices.iter().map(|device| (device, &spec.file))).collect();
     let mut found = Vec::new();
     for (index, (device, file)) in all.iter().enumerate() {
-        if let Some((_, other)) = all[..index].iter().find(|(earlier, _)| earlier == device) {
+        if let Some((_, other)) =
+            all[..index].iter().find(|(earlier, other)| earlier == device && other != file)
+        {
             found.push(fault(
                 "cdi-device-twice",
                 format!("`{device}` stands in {other} and in {file}"),

@@ -85,7 +85,7 @@ fn number(value: Option<impl std::fmt::Display>) -> String {
 /// Source: OWASP, "CSV Injection".
 fn harmless(field: &str) -> String {
     let shown = visible(field);
-    let begins = shown.starts_with(['=', '+', '-', '@']);
+    let begins = shown.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
     let plain = shown == "-" || shown.parse::<f64>().is_ok();
     if begins && !plain { format!("'{shown}") } else { shown.into_owned() }
 }

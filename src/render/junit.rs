@@ -2,6 +2,7 @@
 //!
 //! A cell that could not run, or was never reached, is an error and no skip: a skip never turns a run green.
 
+use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
@@ -18,13 +19,13 @@ impl Render for Junit {
         let summary = view.summary;
         let mut report = Report::new(visible(&summary.name).into_owned());
         let mut suites: Vec<TestSuite> = Vec::new();
+        let mut index: HashMap<&str, usize> = HashMap::new();
         for cell in &summary.cells {
-            let name = visible(&cell.image);
-            let index = suites.iter().position(|suite| suite.name.as_str() == name).unwrap_or_else(|| {
-                suites.push(TestSuite::new(name.clone().into_owned()));
+            let suite = *index.entry(&cell.image).or_insert_with(|| {
+                suites.push(TestSuite::new(visible(&cell.image).into_owned()));
                 suites.len() - 1
             });
-            suites[index].add_test_case(case(cell));
+            suites[suite].add_test_case(case(cell));
         }
         report.add_test_suites(suites);
         report.serialize(&mut *out).map_err(io::Error::other)?;

@@ -142,7 +142,9 @@ fn fence(inside: &str) -> String {
 
 /// Plain text: what Markdown, HTML or a forge would make something of becomes a character reference.
 fn text(raw: &str) -> String {
-    visible(raw).chars().fold(String::with_capacity(raw.len()), |mut out, c| {
+    // A forge makes a link of a name that begins so, even without a scheme.
+    let shown = visible(raw);
+    let marked = shown.chars().fold(String::with_capacity(raw.len()), |mut out, c| {
         if c.is_ascii_punctuation()
             && !matches!(c, ',' | '.' | ';' | '(' | ')' | '?' | '%' | '"' | '\'' | '/' | '-')
         {
@@ -151,7 +153,8 @@ fn text(raw: &str) -> String {
             out.push(c);
         }
         out
-    })
+    });
+    marked.replace("www.", "www&#46;")
 }
 
 #[cfg(test)]
@@ -180,6 +183,7 @@ mod tests {
                 .contains(['<', '>', '|', '`', '*', '[', ']', '@', ':', '\u{1b}', '!', '\\', '~', '_', '=']),
             "{shown}"
         );
+        assert_eq!(text("see www.evil.example"), "see www&#46;evil.example");
         assert_eq!(fence("a ```` b"), "`````");
     }
 }

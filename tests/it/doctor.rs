@@ -67,6 +67,10 @@ fn a_host_that_does_not_answer_is_a_finding_and_the_others_are_shown() {
     let gone = "unix:///nowhere/docker.sock";
     let (status, value) = examined(&["--host", gone]);
     assert_eq!((status, &value["hosts"][0]["findings"][0]["id"]), (Some(3), &"engine-unreachable".into()));
+    assert!(
+        value["hosts"][0]["machine"].is_object(),
+        "its machine is this one, whether the engine answers or not"
+    );
     let (status, stdout, _) = doctor(&["--host", "local", "--host", gone]);
     assert_eq!(status, Some(1));
     assert!(

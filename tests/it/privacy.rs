@@ -65,7 +65,7 @@ fn no_exported_file_holds_what_is_private() {
         holds_no_canary(&file.display().to_string(), &std::fs::read(file).unwrap());
     }
     holds_no_canary("stdout", run.stdout.as_bytes());
-    for format in ["table", "json"] {
+    for format in gpusweep::render::FORMATS.iter().map(|format| format.name) {
         let output = gpusweep().arg("report").arg(&run.folder).args(["--format", format]).output().unwrap();
         assert!(output.status.success());
         holds_no_canary(format, &output.stdout);
