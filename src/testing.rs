@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use gpusweep_report::{
-    Check, Code as CheckCode, Execution, Exposure, FirstError, Outcome, Probe, Report, Request, Stage, Status,
+    Check, Code as CheckCode, Driver, Execution, Exposure, FirstError, Outcome, Probe, Report, Request,
+    Stage, Status,
 };
 use jiff::Timestamp;
 
@@ -111,6 +112,19 @@ pub(crate) fn report(code: CheckCode) -> Report {
 pub(crate) fn observed(report: Report) -> Observation {
     let exit = i64::from(report.exit_code);
     Observation::Reported { report: Box::new(report), exit, applied: Applied::default(), oom_killed: false }
+}
+
+/// A driver that started, and what it counts.
+pub(crate) fn driver(count: Option<u32>, devices: Option<Vec<gpusweep_report::Device>>) -> Driver {
+    Driver {
+        api: "cuda".into(),
+        library: None,
+        version: None,
+        init_result: Some(0),
+        init_name: None,
+        device_count: count,
+        devices,
+    }
 }
 
 /// The same, with what the engine says it set.

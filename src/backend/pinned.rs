@@ -6,12 +6,16 @@
 use gpusweep_report::Report;
 use gpusweep_report::frame::Key;
 
-use crate::model::{Cell, Grant};
+use crate::model::{Asks, Cell, Grant};
 
 /// How many GPUs of the report are none of those asked for; none where not all were asked for by UUID, or the report does
 /// not say.
 pub(super) fn strangers(cell: &Cell, key: &Key, report: &Report) -> Option<u32> {
-    let asked: Vec<&str> = cell.visibility.grants.iter().flat_map(ids).collect();
+    let mut asked: Vec<&str> = Vec::new();
+    for asks in cell.visibility.grants.iter().filter_map(Grant::asks) {
+        let Asks::Named(ids) = asks else { return None };
+        asked.extend(ids);
+    }
     if asked.is_empty() || !asked.iter().all(|id| is_uuid(id)) {
         return None;
     }
@@ -20,20 +24,6 @@ pub(super) fn strangers(cell: &Cell, key: &Key, report: &Report) -> Option<u32> 
     let devices = torch.or_else(|| report.driver.as_ref().and_then(|driver| driver.devices.as_ref()))?;
     let seen: Vec<&String> = devices.iter().map(|device| device.uuid.as_ref()).collect::<Option<_>>()?;
     u32::try_from(seen.into_iter().filter(|uuid| !known.contains(uuid)).count()).ok()
-}
-
-fn ids(grant: &Grant) -> Vec<&str> {
-    if let Grant::DeviceRequest { ids, .. } = grant {
-        return ids.iter().map(String::as_str).collect();
-    }
-    let list = if let Grant::Cdi(name) = grant {
-        name.rsplit('=').next()
-    } else if let Grant::Env { name, value } = grant {
-        Some(value.as_str()).filter(|value| name == "NVIDIA_VISIBLE_DEVICES" && *value != "void")
-    } else {
-        None
-    };
-    list.into_iter().flat_map(|list| list.split(',')).collect()
 }
 
 /// `GPU-` or `MIG-`, and 36 characters of hexadecimal digits and dashes.
@@ -46,8 +36,8 @@ fn is_uuid(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use gpusweep_report::Code as CheckCode;
     use gpusweep_report::frame::KEY_BYTES;
-    use gpusweep_report::{Code as CheckCode, Driver};
 
     use super::*;
     use crate::testing;
@@ -70,15 +60,7 @@ mod tests {
             memory_bytes: None,
             uuid: uuid.clone(),
         };
-        let driver = Driver {
-            api: "cuda".into(),
-            library: None,
-            version: None,
-            init_result: Some(0),
-            init_name: None,
-            device_count: None,
-            devices: Some(uuids.iter().map(device).collect()),
-        };
+        let driver = testing::driver(None, Some(uuids.iter().map(device).collect()));
         Report { driver: Some(driver), ..testing::report(CheckCode::GpuCheckPassed) }
     }
 

@@ -60,8 +60,8 @@ pub(super) async fn carry_out(
     let progress = Progress::new(plan, terminal::progress());
     let cancel = CancellationToken::new();
     tokio::spawn(signals.stop(cancel.clone(), progress.voice()));
-    let earlier =
-        ledger.records().map(|record| (record.cell().id().clone(), record.attempts().len())).collect();
+    let tried = ledger.records().filter(|record| !record.attempts().is_empty());
+    let earlier = tried.map(|record| (record.cell().id().clone(), record.attempts().len())).collect();
     let stream = (options.format == stream::NAME).then(|| Stream::new(plan));
     let (fail_fast, retries) = (options.fail_fast, options.retries);
     let mut recorder = Recorder { folder, ledger, progress, stream, fail_fast, retries, earlier };

@@ -1,18 +1,17 @@
 //! `gpusweep doctor`.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use super::clean::endpoint;
 use super::failure::Failure;
-use super::options::{Color, DoctorFormat, DoctorOptions};
+use super::options::{Color, DoctorOptions, DocumentFormat};
 use super::sweep::{planned, read};
 use super::{Outcome, terminal};
 use crate::backend::docker::{self, Route};
 use crate::doctor::{self, Examination, Examined, MachineFacts, is_this_machine};
 use crate::exit::Exit;
 use crate::model::{BackendKind, EngineFacts};
-use crate::render::escaped;
+use crate::render::document;
 
 /// A host to look at, as it was named.
 type Wanted = (String, BackendKind);
@@ -39,11 +38,10 @@ pub(super) fn doctor(options: &DoctorOptions, color: Color) -> Outcome {
     let exit = exit(&hosts);
     let mut out = std::io::stdout().lock();
     match options.format {
-        DoctorFormat::Table => doctor::write(&hosts, terminal::style(color).width, &mut out)?,
-        DoctorFormat::Json => {
+        DocumentFormat::Table => doctor::write(&hosts, terminal::style(color).width, &mut out)?,
+        DocumentFormat::Json => {
             let examined = Examined { schema: doctor::SCHEMA.to_owned(), hosts };
-            let text = serde_json::to_string_pretty(&examined).map_err(Failure::failed)?;
-            writeln!(out, "{}", escaped(text))?;
+            document(&examined, &mut out)?;
         }
     }
     Ok(exit)

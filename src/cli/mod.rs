@@ -13,6 +13,7 @@ mod import;
 mod options;
 mod plan;
 mod record;
+mod recorded;
 mod report;
 mod resume;
 mod run;

@@ -222,17 +222,7 @@ pub(super) struct CompareOptions {
     pub(super) head: PathBuf,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(super) format: CompareFormat,
-}
-
-/// Ways of showing a comparison.
-#[derive(Clone, Copy, Default, ValueEnum)]
-pub(super) enum CompareFormat {
-    /// One section a kind of change
-    #[default]
-    Table,
-    /// The document gpusweep.comparison/1
-    Json,
+    pub(super) format: DocumentFormat,
 }
 
 #[derive(Args)]
@@ -245,16 +235,16 @@ pub(super) struct DoctorOptions {
     pub(super) hosts: Vec<String>,
     /// What to print on standard output
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(super) format: DoctorFormat,
+    pub(super) format: DocumentFormat,
 }
 
-/// Ways of showing an examination.
+/// Ways of showing what has a schema.
 #[derive(Clone, Copy, Default, ValueEnum)]
-pub(super) enum DoctorFormat {
-    /// One section a host
+pub(super) enum DocumentFormat {
+    /// For people
     #[default]
     Table,
-    /// The document gpusweep.doctor/1
+    /// The document that `gpusweep schema` describes
     Json,
 }
 

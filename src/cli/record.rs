@@ -6,7 +6,7 @@ use super::stream::Stream;
 use crate::event::{Event, EventKind};
 use crate::journal::{JournalError, RunFolder};
 use crate::ledger::{Ledger, LedgerError, Record, Verdict};
-use crate::model::{CellId, FaultKind, Observation};
+use crate::model::{CellId, Observation};
 use crate::progress::Progress;
 use crate::run::{Note, Reaction, Sink};
 
@@ -57,19 +57,18 @@ impl Sink for Recorder<'_> {
     }
 }
 
-/// Whether the engine is what failed, and no check.
-fn unanswered(observation: &Observation) -> bool {
-    matches!(observation, Observation::NotStarted { fault, .. } if fault.kind == FaultKind::EngineUnreachable)
-}
-
 impl Recorder<'_> {
     fn reaction(&self, event: &Event) -> Reaction {
         match &event.kind {
-            EventKind::AttemptFinished { cell, observation, .. } if unanswered(observation) => {
-                if self.tries(cell, unanswered) < TRIES { Reaction::Retry } else { Reaction::Continue }
+            EventKind::AttemptFinished { cell, observation, .. } if observation.unanswered().is_some() => {
+                if self.tries(cell, |found| found.unanswered().is_some()) < TRIES {
+                    Reaction::Retry
+                } else {
+                    Reaction::Continue
+                }
             }
             EventKind::AttemptFinished { cell, .. } if self.failed(cell) => {
-                if self.tries(cell, |found| !unanswered(found)) <= self.retries as usize {
+                if self.tries(cell, |found| found.unanswered().is_none()) <= self.retries as usize {
                     Reaction::Retry
                 } else if self.fail_fast {
                     Reaction::Stop

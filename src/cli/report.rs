@@ -2,11 +2,11 @@
 
 use super::failure::Failure;
 use super::options::{Color, ReportOptions};
+use super::recorded::replay;
 use super::sweep::commands;
 use super::{Outcome, terminal};
 use crate::exit::Exit;
 use crate::journal::Recorded;
-use crate::ledger::Ledger;
 use crate::render::{self, View};
 use crate::summary::Summary;
 use crate::table::Layout;
@@ -14,10 +14,7 @@ use crate::table::Layout;
 /// Renders a finished or partial run again.
 pub(super) fn report(options: &ReportOptions, color: Color) -> Outcome {
     let recorded = Recorded::read(&options.run)?;
-    let mut ledger = Ledger::new(&recorded.plan);
-    recorded.events.iter().try_for_each(|event| ledger.apply(event)).map_err(|error| {
-        Failure::failed(format!("the journal of `{}` is damaged: {error}", options.run.display()))
-    })?;
+    let ledger = replay(&recorded.plan, &recorded.events, &options.run)?;
     let summary = Summary::build(&recorded.plan, &ledger, &commands(&recorded.plan, Some(&ledger)));
     let layout = Layout::choose(&summary, options.rows, options.columns, options.value);
     let format = render::format(&options.format)

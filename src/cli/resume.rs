@@ -11,6 +11,7 @@ use super::Outcome;
 use super::carry::{self, Part, conclude};
 use super::failure::Failure;
 use super::options::{Color, ResumeOptions};
+use super::recorded::replay;
 use super::run::run_id;
 use super::sweep::{digest, planned, read};
 use super::terminal::say;
@@ -75,10 +76,7 @@ struct History {
 
 impl History {
     fn replay(plan: &Plan, events: Vec<Event>, folder: &Path) -> Result<Self, Failure> {
-        let mut ledger = Ledger::new(plan);
-        events.iter().try_for_each(|event| ledger.apply(event)).map_err(|error| {
-            Failure::failed(format!("the journal of `{}` is damaged: {error}", folder.display()))
-        })?;
+        let ledger = replay(plan, &events, folder)?;
         Ok(Self { events, ledger })
     }
 
@@ -162,18 +160,11 @@ fn other_checker(ledger: &Ledger, stale: &mut BTreeMap<CellId, String>) {
     if ledger.checker().is_none_or(|earlier| earlier == checker::digest()) {
         return;
     }
-    for record in ledger.records().filter(|record| record.observation().is_some_and(checked)) {
+    // A container ran where the engine set something.
+    for record in
+        ledger.records().filter(|record| record.observation().and_then(Observation::applied).is_some())
+    {
         stale.entry(record.cell().id().clone()).or_insert_with(|| "the checker is another one".to_owned());
-    }
-}
-
-const fn checked(observation: &Observation) -> bool {
-    match observation {
-        Observation::Reported { .. }
-        | Observation::Garbled { .. }
-        | Observation::TimedOut { .. }
-        | Observation::Killed { .. } => true,
-        Observation::NotStarted { .. } | Observation::Cancelled { .. } => false,
     }
 }
 
@@ -196,13 +187,7 @@ async fn other_images(ledger: &Ledger, backends: &Backends, stale: &mut BTreeMap
 }
 
 fn digest_of(record: &Record) -> Option<&str> {
-    match record.observation()? {
-        Observation::Reported { applied, .. }
-        | Observation::Garbled { applied, .. }
-        | Observation::TimedOut { applied, .. }
-        | Observation::Killed { applied, .. } => applied.digest.as_deref(),
-        Observation::NotStarted { .. } | Observation::Cancelled { .. } => None,
-    }
+    record.observation()?.applied()?.digest.as_deref()
 }
 
 /// The cells that are to run, each with the number of its next attempt.

@@ -4,11 +4,9 @@
 
 use std::io::{self, Write};
 
-use textwrap::{Options, WordSeparator, WordSplitter};
-
 use super::{CdiSpec, Examination, MachineFacts, NodeFacts, Weight};
 use crate::model::EngineFacts;
-use crate::summary::visible;
+use crate::summary::{visible, wrapped};
 
 /// Columns where there is no terminal.
 const WIDE: u16 = 100;
@@ -130,15 +128,8 @@ impl Page<'_> {
     }
 
     fn wrapped(&mut self, first: &str, text: &str) -> io::Result<()> {
-        let rest = " ".repeat(first.len());
-        let options = Options::new(self.width)
-            .initial_indent(first)
-            .subsequent_indent(&rest)
-            .break_words(false)
-            .word_separator(WordSeparator::AsciiSpace)
-            .word_splitter(WordSplitter::NoHyphenation);
-        let shown = visible(text);
-        textwrap::wrap(&shown, options).iter().try_for_each(|line| writeln!(self.out, "{}", line.trim_end()))
+        let lines = wrapped(text, self.width, first, &" ".repeat(first.len()));
+        lines.iter().try_for_each(|line| writeln!(self.out, "{}", line.trim_end()))
     }
 }
 

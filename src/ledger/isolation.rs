@@ -8,7 +8,7 @@ use gpusweep_report::{Code as CheckCode, Exposure, Report};
 use super::nodes;
 use super::verdict::report;
 use crate::matrix::BASELINE_VISIBILITY;
-use crate::model::{Cell, Device, Grant, Observation, Visibility};
+use crate::model::{Asks, Cell, Device, Grant, Observation, Visibility, is_plain_runtime};
 
 /// A way in which a cell's isolation does not hold. The texts are sentences without an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,44 +74,29 @@ fn promise(visibility: &Visibility) -> Option<Promise<'_>> {
 
 /// Privileges, and runtimes of which nothing is known.
 fn opens_everything(grant: &Grant) -> bool {
-    const PLAIN: [&str; 4] = ["runc", "crun", "youki", "io.containerd.runc.v2"];
     if let Grant::Runtime(name) = grant {
-        return grant.vendor().is_none() && !PLAIN.contains(&name.as_str());
+        return grant.vendor().is_none() && !is_plain_runtime(name);
     }
     *grant == Grant::Privileged
 }
 
 /// How many GPUs a grant asks for: `Some(None)` is all, or as many as only the host knows.
 fn asked(grant: &Grant) -> Option<Option<u32>> {
-    match grant {
-        Grant::DeviceRequest { count, ids, .. } if ids.is_empty() => Some(u32::try_from(*count).ok()),
-        Grant::DeviceRequest { ids, .. } => Some(counted(ids.iter().map(String::as_str))),
-        Grant::Cdi(name) => Some(counted(name.rsplit('=').take(1))),
-        Grant::Env { name, value } if name == "NVIDIA_VISIBLE_DEVICES" || name == "AMD_VISIBLE_DEVICES" => {
-            (!matches!(value.as_str(), "" | "void" | "none")).then(|| counted(value.split(',')))
-        }
-        Grant::Env { .. }
-        | Grant::Unset(_)
-        | Grant::DeviceNode { .. }
-        | Grant::Runtime(_)
-        | Grant::Group(_)
-        | Grant::HostGroups
-        | Grant::ShmSize(_)
-        | Grant::Ipc(_)
-        | Grant::Ulimit { .. }
-        | Grant::Security(_)
-        | Grant::Privileged => None,
-    }
+    Some(match grant.asks()? {
+        Asks::All => None,
+        Asks::Count(count) => Some(count),
+        Asks::Named(ids) => counted(&ids),
+    })
 }
 
 /// AMD's variable takes ranges too, and a name of a CDI device may stand for several: those are not counted.
-fn counted<'a>(ids: impl Iterator<Item = &'a str>) -> Option<u32> {
+fn counted(ids: &[&str]) -> Option<u32> {
     let is_one = |id: &str| {
         let uuid = id.starts_with("GPU-") || id.starts_with("MIG-");
         let index = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
         uuid || index
     };
-    ids.map(|id| u32::from(is_one(id.trim()))).try_fold(0, |sum, one| (one == 1).then_some(sum + 1))
+    ids.iter().all(|id| is_one(id.trim())).then(|| u32::try_from(ids.len()).ok()).flatten()
 }
 
 fn node(grant: &Grant) -> Option<&str> {

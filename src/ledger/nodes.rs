@@ -11,13 +11,9 @@ pub(super) fn is_gpu(path: &str) -> bool {
     vendor(path).is_some() || path == "/dev/dri" || path.starts_with("/dev/dri/")
 }
 
-/// The vendor whose driver makes nodes of this name; none for those that any may make.
+/// Windows' own node stands for GPUs of NVIDIA's.
 fn vendor(path: &str) -> Option<Vendor> {
-    if path.starts_with("/dev/nvidia") || path == "/dev/dxg" {
-        Some(Vendor::Nvidia)
-    } else {
-        (path == "/dev/kfd").then_some(Vendor::Amd)
-    }
+    if path == "/dev/dxg" { Some(Vendor::Nvidia) } else { Vendor::of_node(path) }
 }
 
 /// Whether a node stands for one GPU, and not for a driver as a whole.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::nodes;
 use super::verdict::report;
-use crate::model::{Cell, Device, Grant, Observation};
+use crate::model::{Cell, Device, Grant, Observation, is_plain_runtime};
 
 /// The layer at which something that was asked for was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -189,9 +189,8 @@ fn is_ulimit(name: &str, set: &Value) -> bool {
 
 /// Plain runtimes expose nothing of their own: one in place of another makes no difference to a GPU.
 fn same_runtime(name: &str, set: &Value) -> bool {
-    const PLAIN: [&str; 4] = ["runc", "crun", "oci", "youki"];
     let set = set.as_str().unwrap_or_default();
-    set == name || (PLAIN.contains(&name) && PLAIN.contains(&set))
+    set == name || (is_plain_runtime(name) && is_plain_runtime(set))
 }
 
 /// What the checker saw in place of a grant that the engine set; none where it saw it, or cannot tell.

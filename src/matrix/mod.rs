@@ -32,6 +32,7 @@ pub(crate) use error::suggestion;
 pub use meant::Matrix;
 pub(crate) use meant::{BASELINE_IMAGE, BASELINE_VISIBILITY, Include, NO_VARIANT, Outcome};
 pub use parse::{SCHEMA, parse};
+pub(crate) use reference::{is_domain, is_exact};
 
 /// JSON Schema of a matrix, for editors.
 #[must_use]

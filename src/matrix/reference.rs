@@ -24,15 +24,8 @@ pub(super) fn check(reference: &str) -> Result<(), String> {
     if reference.contains("://") {
         return Err("it begins with a scheme, and a reference has none".to_owned());
     }
-    let (rest, digest) = match reference.split_once('@') {
-        Some((rest, digest)) => (rest, Some(digest)),
-        None => (reference, None),
-    };
-    let tag_at = rest.rfind(':').filter(|colon| !rest[*colon..].contains('/'));
-    let (name, tag) = match tag_at {
-        Some(colon) => (&rest[..colon], Some(&rest[colon + 1..])),
-        None => (rest, None),
-    };
+    let digest = reference.split_once('@').map(|(_, digest)| digest);
+    let (name, tag) = name_and_tag(reference);
     check_name(name)?;
     tag.map_or(Ok(()), check_tag)?;
     digest.map_or(Ok(()), check_digest)
@@ -56,8 +49,22 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// What an engine takes for a registry rather than for the first part of the path.
-fn is_domain(first: &str) -> bool {
+pub(crate) fn is_domain(first: &str) -> bool {
     first == "localhost" || first.contains(['.', ':']) || first.chars().any(|c| c.is_ascii_uppercase())
+}
+
+/// The part before a digest and the tag, and the tag.
+pub(crate) fn name_and_tag(reference: &str) -> (&str, Option<&str>) {
+    let rest = reference.split('@').next().unwrap_or_default();
+    match rest.rfind(':').filter(|colon| !rest[*colon..].contains('/')) {
+        Some(colon) => (&rest[..colon], Some(&rest[colon + 1..])),
+        None => (rest, None),
+    }
+}
+
+/// Whether it has a tag or a digest.
+pub(crate) fn is_exact(reference: &str) -> bool {
+    reference.contains('@') || name_and_tag(reference).1.is_some_and(|tag| !tag.is_empty())
 }
 
 fn check_domain(domain: &str) -> Result<(), String> {

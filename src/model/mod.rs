@@ -20,4 +20,4 @@ pub use fact::{Fact, FactValue};
 pub(crate) use hex::hex;
 pub use host::{BackendKind, Endpoint, Host, NoEndpoint, TlsFiles};
 pub use observation::{Applied, Fault, FaultKind, KillReason, Observation, Phase};
-pub use visibility::{Grant, Vendor, Visibility};
+pub use visibility::{Asks, Grant, Vendor, Visibility, is_plain_runtime};

@@ -73,6 +73,22 @@ impl Observation {
             Self::NotStarted { .. } | Self::Cancelled { .. } => None,
         }
     }
+
+    /// How far it got and what was said, where the engine is what failed and no check.
+    #[must_use]
+    pub fn unanswered(&self) -> Option<(Phase, &str)> {
+        match self {
+            Self::NotStarted { phase, fault } if fault.kind == FaultKind::EngineUnreachable => {
+                Some((*phase, &fault.message))
+            }
+            Self::NotStarted { .. }
+            | Self::Reported { .. }
+            | Self::Garbled { .. }
+            | Self::TimedOut { .. }
+            | Self::Killed { .. }
+            | Self::Cancelled { .. } => None,
+        }
+    }
 }
 
 /// Steps of an attempt, in order.

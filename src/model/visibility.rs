@@ -75,6 +75,23 @@ pub enum Grant {
     Privileged,
 }
 
+/// Which of a machine's GPUs a grant asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asks<'a> {
+    /// Every one.
+    All,
+    /// So many, whichever they are.
+    Count(u32),
+    /// Those of these names: indices, UUIDs, or what a vendor's tool makes of them.
+    Named(Vec<&'a str>),
+}
+
+/// Whether an OCI runtime of this name exposes nothing of its own, so that one in place of another makes no difference.
+#[must_use]
+pub fn is_plain_runtime(name: &str) -> bool {
+    matches!(name, "runc" | "crun" | "youki" | "oci" | "io.containerd.runc.v2")
+}
+
 /// Who makes the GPU that a grant exposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Vendor {
@@ -100,6 +117,16 @@ impl Vendor {
         match self {
             Self::Nvidia => "NVIDIA",
             Self::Amd => "AMD",
+        }
+    }
+
+    /// The vendor whose driver makes device nodes of this name; none for those that any may make.
+    #[must_use]
+    pub fn of_node(path: &str) -> Option<Self> {
+        if path.starts_with("/dev/nvidia") {
+            Some(Self::Nvidia)
+        } else {
+            path.starts_with("/dev/kfd").then_some(Self::Amd)
         }
     }
 
@@ -136,10 +163,8 @@ impl Grant {
             },
             Self::Cdi(name) => Vendor::of_cdi(name),
             Self::Runtime(name) => Vendor::of_runtime(name),
-            Self::DeviceNode { path, .. } if path.starts_with("/dev/nvidia") => Some(Vendor::Nvidia),
-            Self::DeviceNode { path, .. } if path.starts_with("/dev/kfd") => Some(Vendor::Amd),
-            Self::DeviceNode { .. }
-            | Self::Env { .. }
+            Self::DeviceNode { path, .. } => Vendor::of_node(path),
+            Self::Env { .. }
             | Self::Unset(_)
             | Self::Group(_)
             | Self::HostGroups
@@ -164,6 +189,35 @@ impl Grant {
         let lower = name.to_lowercase();
         let cleaned = one_line(&format!("{name}={value}"), &[]);
         NAMES.iter().any(|word| lower.contains(word)) || HIDDEN.iter().any(|mark| cleaned.contains(mark))
+    }
+
+    /// Which GPUs it asks for by itself; none where it asks for none, or names no number and no name.
+    #[must_use]
+    pub fn asks(&self) -> Option<Asks<'_>> {
+        match self {
+            Self::DeviceRequest { count, ids, .. } if ids.is_empty() => {
+                Some(u32::try_from(*count).map_or(Asks::All, Asks::Count))
+            }
+            Self::DeviceRequest { ids, .. } => Some(Asks::Named(ids.iter().map(String::as_str).collect())),
+            Self::Cdi(name) => Some(Asks::Named(name.rsplit('=').take(1).collect())),
+            Self::Env { name, value }
+                if name == "NVIDIA_VISIBLE_DEVICES" || name == "AMD_VISIBLE_DEVICES" =>
+            {
+                let named = || Asks::Named(value.split(',').collect());
+                (!matches!(value.as_str(), "" | "void" | "none")).then(named)
+            }
+            Self::Env { .. }
+            | Self::Unset(_)
+            | Self::DeviceNode { .. }
+            | Self::Runtime(_)
+            | Self::Group(_)
+            | Self::HostGroups
+            | Self::ShmSize(_)
+            | Self::Ipc(_)
+            | Self::Ulimit { .. }
+            | Self::Security(_)
+            | Self::Privileged => None,
+        }
     }
 
     /// Whether this grant may let a GPU in.

@@ -13,10 +13,17 @@ pub(super) struct Json;
 
 impl Render for Json {
     fn render(&self, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let text = serde_json::to_string_pretty(view.summary)?;
-        out.write_all(escaped(text).as_bytes())?;
-        writeln!(out)
+        document(view.summary, out)
     }
+}
+
+/// Writes a document as JSON for files and people.
+///
+/// # Errors
+/// Where `out` cannot be written to.
+pub(crate) fn document(value: &impl serde::Serialize, out: &mut dyn io::Write) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    writeln!(out, "{}", escaped(text))
 }
 
 /// Outside of texts the only character that steers is the line break, and inside of them JSON has escaped it already.

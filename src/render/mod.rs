@@ -13,7 +13,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use json::escaped;
+pub(crate) use json::{document, escaped};
 
 use std::io;
 

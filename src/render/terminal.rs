@@ -2,13 +2,11 @@
 
 use std::io::{self, Write};
 
-use textwrap::{Options, WordSeparator, WordSplitter};
-
 use super::groups::{self, Failure};
 use super::matrix;
 use super::{Render, View};
 use crate::ledger::{Layer, RunState, Verdict};
-use crate::summary::{Summary, SummaryCell, visible};
+use crate::summary::{Summary, SummaryCell, visible, wrapped};
 use crate::table::Table;
 
 /// Wider lines are hard to follow with the eye.
@@ -171,13 +169,7 @@ impl Page<'_> {
     }
 
     fn wrapped(&mut self, first: &str, rest: &str, text: &str) -> io::Result<()> {
-        let options = Options::new(self.width)
-            .initial_indent(first)
-            .subsequent_indent(rest)
-            .break_words(false)
-            .word_separator(WordSeparator::AsciiSpace)
-            .word_splitter(WordSplitter::NoHyphenation);
-        textwrap::wrap(&visible(text), options).iter().try_for_each(|line| writeln!(self.out, "{line}"))
+        wrapped(text, self.width, first, rest).iter().try_for_each(|line| writeln!(self.out, "{line}"))
     }
 
     fn painted(&self, verdict: Verdict) -> String {

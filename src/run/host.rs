@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::lease::{Claim, Leases};
 use crate::backend::Backend;
-use crate::model::{Cell, FaultKind, Observation, Phase};
+use crate::model::{Cell, Observation, Phase};
 
 /// How long a host that answered before is left alone after each fault in a row: an engine that restarts takes seconds.
 const PAUSES: [Duration; 3] =
@@ -87,7 +87,7 @@ impl<'a> HostQueue<'a> {
 
     /// Takes note of how an attempt that began then has ended, and says why the host is to be set aside where it is.
     pub(super) fn learn(&mut self, observation: &Observation, began: Instant) -> Option<String> {
-        let Some((phase, words)) = unanswered(observation) else {
+        let Some((phase, words)) = observation.unanswered() else {
             (self.answered, self.faults, self.last_fault, self.paused_until) = (true, 0, None, None);
             return None;
         };
@@ -109,23 +109,5 @@ impl<'a> HostQueue<'a> {
                 Some(format!("its engine did not answer {} times in a row: {words}", self.faults + 1))
             }
         }
-    }
-}
-
-fn unanswered(observation: &Observation) -> Option<(Phase, &str)> {
-    match observation {
-        Observation::NotStarted { phase, fault } => match fault.kind {
-            FaultKind::EngineUnreachable => Some((*phase, &fault.message)),
-            FaultKind::ImageUnavailable
-            | FaultKind::PlatformMismatch
-            | FaultKind::ExposureRefused
-            | FaultKind::LaunchRefused
-            | FaultKind::CheckerNotRun => None,
-        },
-        Observation::Reported { .. }
-        | Observation::Garbled { .. }
-        | Observation::TimedOut { .. }
-        | Observation::Killed { .. }
-        | Observation::Cancelled { .. } => None,
     }
 }

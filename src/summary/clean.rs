@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use gpusweep_report::is_steering;
 use serde_json::{Map, Value};
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 use crate::diagnose::clean;
 
@@ -28,6 +29,19 @@ pub fn visible(text: &str) -> Cow<'_, str> {
         out
     });
     Cow::Owned(spelled)
+}
+
+/// Visible text in lines of at most `width` columns, the first behind `first` and the others behind `rest`. Words stay whole,
+/// so that a longer one can still be copied.
+#[must_use]
+pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
+    let options = Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(rest)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(&visible(text), options).into_iter().map(Cow::into_owned).collect()
 }
 
 /// Whether a character steers a terminal, or changes how the text around it is shown: controls, bidirectional marks and

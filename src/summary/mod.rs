@@ -11,5 +11,5 @@ mod requested;
 #[cfg(test)]
 mod tests;
 
-pub use clean::{steers, visible};
+pub use clean::{steers, visible, wrapped};
 pub use document::{Counts, SCHEMA, Summary, SummaryCell};

@@ -66,9 +66,9 @@ impl Table {
         let columns = Headers::collect(summary, &layout.columns);
         let width = columns.list.len();
         let mut cells: Vec<Option<CellView>> = vec![None; rows.list.len() * width];
+        let said = [&layout.rows, &layout.columns].iter().any(|axes| axes.contains(&Axis::Visibility));
         for (index, cell) in summary.cells.iter().enumerate() {
             let place = rows.of_cell[index] * width + columns.of_cell[index];
-            let said = [&layout.rows, &layout.columns].iter().any(|axes| axes.contains(&Axis::Visibility));
             let privileged = cell.privileged() && !said;
             let view = CellView { privileged, ..CellView::of(cell, index, layout.value) };
             cells[place] = Some(match cells[place].take() {

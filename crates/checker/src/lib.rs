@@ -27,7 +27,7 @@ mod worker;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use gpusweep_report::{Check, Code, Exposure, Outcome, Stage, frame};
+use gpusweep_report::{Check, Code, Exposure, Outcome, Stage};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
 pub use cli::{Asks, Options, UsageError};
@@ -64,7 +64,7 @@ pub fn run(options: &Options, limits: &Limits) -> u8 {
     }
     // A reader that went away cannot be told so; the exit status still says what was found.
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(printed(&line).as_bytes()).and_then(|()| stdout.flush());
+    let _ = stdout.write_all(printed(&line, &private).as_bytes()).and_then(|()| stdout.flush());
     if exit != 0 {
         // For whoever reads the container's log: the report itself holds no traceback.
         let _ = std::io::stderr().write_all(draft.said.as_bytes());
@@ -73,9 +73,8 @@ pub fn run(options: &Options, limits: &Limits) -> u8 {
 }
 
 /// The report in the frame of whoever asked for one, or as it is for a person.
-fn printed(report: &str) -> String {
-    let key = std::env::var(frame::VARIABLE).ok().and_then(|value| frame::Key::from_variable(&value));
-    key.map_or_else(|| format!("{report}\n"), |key| key.wrap(report))
+fn printed(report: &str, private: &Private) -> String {
+    private.key().map_or_else(|| format!("{report}\n"), |key| key.wrap(report))
 }
 
 /// The image's code has the same user, and would otherwise write a report of its own to this process's stdout through

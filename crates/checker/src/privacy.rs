@@ -56,6 +56,11 @@ impl Private {
         Self { key, ..Self::from_parts(&host, user, variables) }
     }
 
+    /// What the report is framed with; none where nobody handed a key over.
+    pub(crate) const fn key(&self) -> Option<&frame::Key> {
+        self.key.as_ref()
+    }
+
     /// What stands for a GPU's UUID; none where only the UUID itself could.
     pub(crate) fn uuid(&self, uuid: &str) -> Option<String> {
         self.key.as_ref().filter(|_| !uuid.is_empty()).map(|key| key.pseudonym(uuid))

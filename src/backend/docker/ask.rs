@@ -5,7 +5,6 @@
 use bollard::models::{Runtime, SystemInfo, SystemVersion};
 
 use super::engine::{Engine, Kind};
-use super::refusal::{engine_fault, words};
 use crate::model::{Endpoint, EngineFacts, Fault, RuntimeFacts};
 
 /// What the engine behind an endpoint says of itself.
@@ -13,10 +12,7 @@ use crate::model::{Endpoint, EngineFacts, Fault, RuntimeFacts};
 /// # Errors
 /// Where it does not answer.
 pub async fn ask(endpoint: &Endpoint) -> Result<EngineFacts, Fault> {
-    let engine = Engine::reach(endpoint).await?;
-    let fault = |error: bollard::errors::Error| engine_fault(&words(&error));
-    let version = engine.docker.version().await.map_err(fault)?;
-    let info = engine.docker.info().await.map_err(fault)?;
+    let (_, info, version) = Engine::introduced(endpoint).await?;
     Ok(facts(version, info))
 }
 

@@ -67,7 +67,7 @@ pub(super) async fn deliver(
     let delivery = Delivery::of(run, name, mount);
     let request = VolumeCreateRequest {
         name: Some(name.to_owned()),
-        labels: Some(labels(run, None)),
+        labels: Some(delivery.labels.clone()),
         ..VolumeCreateRequest::default()
     };
     let refused = |error: &Error| request_fault(FaultKind::LaunchRefused, error);

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use bollard::errors::Error;
-use bollard::models::SystemVersion;
+use bollard::models::{SystemInfo, SystemVersion};
 use bollard::{API_DEFAULT_VERSION, Docker};
 use gpusweep_report::one_line;
 
@@ -60,6 +60,11 @@ impl Kind {
 
 impl Engine {
     pub(super) async fn reach(wanted: &Endpoint) -> Result<Self, Fault> {
+        Self::introduced(wanted).await.map(|(engine, ..)| engine)
+    }
+
+    /// The same, with its first answers whole.
+    pub(super) async fn introduced(wanted: &Endpoint) -> Result<(Self, SystemInfo, SystemVersion), Fault> {
         let route = endpoint::route(wanted).map_err(|error| engine_fault(&error.to_string()))?;
         let tunnel = Tunnel::open(&route).await.map_err(|words| engine_fault(&words))?;
         let path = tunnel.socket().display().to_string();
@@ -68,14 +73,17 @@ impl Engine {
             .map_err(|error| unreachable(&error))?;
         let answer = async { tokio::try_join!(docker.info(), docker.version()) };
         match tokio::time::timeout(FIRST_ANSWER, answer).await {
-            Ok(Ok((info, version))) => Ok(Self {
-                docker,
-                kind: Kind::of(&version),
-                version: version.version.unwrap_or_default(),
-                tunnel,
-                arch: info.architecture.as_deref().map(go_arch),
-                cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
-            }),
+            Ok(Ok((info, version))) => {
+                let engine = Self {
+                    docker,
+                    kind: Kind::of(&version),
+                    version: version.version.clone().unwrap_or_default(),
+                    tunnel,
+                    arch: info.architecture.as_deref().map(go_arch),
+                    cpus: info.ncpu.and_then(|cpus| usize::try_from(cpus).ok()).unwrap_or(1),
+                };
+                Ok((engine, info, version))
+            }
             Ok(Err(error)) => Err(unreachable(&error)),
             Err(_) => Err(engine_fault(&format!("{path}: no answer within {} s", FIRST_ANSWER.as_secs()))),
         }

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::engine::Engine;
 use super::refusal::{answered, engine_fault, fault, is_status, request_fault, words};
+use crate::matrix::is_exact;
 use crate::model::{Fault, FaultKind};
 
 /// What is known of an image that is there.
@@ -92,9 +93,7 @@ fn is_passing(words: &str) -> bool {
 
 async fn pull_once(docker: &Docker, reference: &str) -> Result<(), Error> {
     // Without a tag the API would fetch every tag of the repository.
-    let pinned =
-        reference.contains('@') || reference.rsplit('/').next().is_some_and(|name| name.contains(':'));
-    let full = if pinned { reference.to_owned() } else { format!("{reference}:latest") };
+    let full = if is_exact(reference) { reference.to_owned() } else { format!("{reference}:latest") };
     let options = CreateImageOptions { from_image: Some(full), ..CreateImageOptions::default() };
     docker.create_image(Some(options), None, None).try_for_each(async |_| Ok(())).await
 }

@@ -47,20 +47,8 @@ pub fn command(cell: &Cell, applied: Option<&Applied>) -> String {
 
 /// Docker takes a variable without a value from its caller, and out of the container where its caller has none.
 fn without(cell: &Cell) -> Option<String> {
-    let unset = |grant: &Grant| match grant {
-        Grant::Unset(name) => Some(format!("-u {}", quoted(name))),
-        Grant::DeviceRequest { .. }
-        | Grant::Cdi(_)
-        | Grant::DeviceNode { .. }
-        | Grant::Runtime(_)
-        | Grant::Env { .. }
-        | Grant::Group(_)
-        | Grant::HostGroups
-        | Grant::ShmSize(_)
-        | Grant::Ipc(_)
-        | Grant::Ulimit { .. }
-        | Grant::Security(_)
-        | Grant::Privileged => None,
+    let unset = |grant: &Grant| {
+        if let Grant::Unset(name) = grant { Some(format!("-u {}", quoted(name))) } else { None }
     };
     let names: Vec<String> = cell.visibility.grants.iter().filter_map(unset).collect();
     (!names.is_empty()).then(|| format!("env {}", names.join(" ")))

@@ -150,8 +150,7 @@ fn cdi(name: &str, requests: &mut Vec<DeviceRequest>) {
 /// The engine takes a seccomp profile by its content; like `docker run`, a matrix names the file. One option is none to
 /// the engine: the client says by empty lists that no path of the system is hidden.
 fn security(option: &str, host: &mut HostConfig) -> Result<(), Fault> {
-    let profile = option.strip_prefix("seccomp=");
-    match profile.filter(|profile| !matches!(*profile, "unconfined" | "builtin")) {
+    match profile(option) {
         Some(path) => push(&mut host.security_opt, format!("seccomp={}", seccomp(path)?)),
         None if option == "systempaths=unconfined" => {
             host.masked_paths = Some(Vec::new());
@@ -160,6 +159,11 @@ fn security(option: &str, host: &mut HostConfig) -> Result<(), Fault> {
         None => push(&mut host.security_opt, option.to_owned()),
     }
     Ok(())
+}
+
+/// The file of the seccomp profile that an option names.
+pub(super) fn profile(option: &str) -> Option<&str> {
+    option.strip_prefix("seccomp=").filter(|profile| !matches!(*profile, "unconfined" | "builtin"))
 }
 
 /// The profile in one line, as the client sends it.

@@ -4,6 +4,7 @@
 
 use bollard::models::ContainerCreateBody;
 
+use super::lower;
 use crate::model::{Cell, Grant};
 
 /// Changes a request for Docker into one for Podman: that reads a seccomp profile itself, from a file of its machine,
@@ -19,7 +20,7 @@ pub(super) fn adapt(cell: &Cell, body: &mut ContainerCreateBody) {
 /// The whole path of the profile that a grant names: Podman's service is in another folder than this program.
 fn profile(grant: &Grant) -> Option<String> {
     let Grant::Security(option) = grant else { return None };
-    let path = option.strip_prefix("seccomp=").filter(|path| !matches!(*path, "unconfined" | "builtin"))?;
+    let path = lower::profile(option)?;
     Some(std::path::absolute(path).map_or_else(|_| path.to_owned(), |path| path.display().to_string()))
 }
 

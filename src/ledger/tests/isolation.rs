@@ -1,11 +1,11 @@
 //! One row per promise that a visibility makes, and what must not pass under it.
 
-use gpusweep_report::{Code as CheckCode, Driver, Exposure, Node, Report};
+use gpusweep_report::{Code as CheckCode, Exposure, Node, Report};
 use serde_json::{Value, json};
 
 use crate::ledger::{Breach, Layer, Verdict, breach, partings, verdict};
 use crate::model::{Cell, Device, Grant, Observation, Visibility};
-use crate::testing::{applied as observed, parts, report};
+use crate::testing::{applied as observed, driver, parts, report};
 
 fn given(grants: Vec<Grant>) -> Cell {
     // Whatever it yields is expected: a breach must not depend on the code.
@@ -39,15 +39,7 @@ fn seen(nodes: &[(&str, &str)]) -> Report {
 }
 
 fn with_count(report: Report, count: u32) -> Report {
-    let driver = Driver {
-        api: "cuda".into(),
-        library: None,
-        version: None,
-        init_result: Some(0),
-        init_name: None,
-        device_count: Some(count),
-        devices: None,
-    };
+    let driver = driver(Some(count), None);
     Report { driver: Some(driver), ..report }
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use super::github::Keys;
 use super::names::shown;
 use super::rows::Row;
-use super::{ImportError, reference, variant};
-use crate::matrix::reference::check;
+use super::{ImportError, variant};
+use crate::matrix::reference::{check, is_exact};
 
 /// Keys that hold an image by their name, the best first.
 const IMAGE: [&str; 18] = [
@@ -113,8 +113,7 @@ fn image(rows: &[Row], all: &[&str]) -> Result<String, ImportError> {
     // A repository or a tag: whether it is a sound reference is told for each row.
     let looks = |text: &String| text.contains(['/', ':']);
     if let Some(key) = named(all, &IMAGE).find(|key| values(rows, key).any(looks)) {
-        let exact =
-            |key: &String| values(rows, key).any(|text| text.contains('/') && reference::is_exact(text));
+        let exact = |key: &String| values(rows, key).any(|text| text.contains('/') && is_exact(text));
         let better = if exact(&key) { None } else { named(all, &TAGS).find(exact) };
         return Ok(better.unwrap_or(key));
     }
@@ -122,7 +121,7 @@ fn image(rows: &[Row], all: &[&str]) -> Result<String, ImportError> {
     if let Some(key) = named(all, &IMAGE[..7]).find(|key| values(rows, key).any(|text| check(text).is_ok())) {
         return Ok(key);
     }
-    let sound = |text: &String| check(text).is_ok() && text.contains('/') && reference::is_exact(text);
+    let sound = |text: &String| check(text).is_ok() && text.contains('/') && is_exact(text);
     let others: Vec<&str> = all
         .iter()
         .copied()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::names::shown;
 use super::variant::{self, Resolved, Said, Signal};
 use super::{ImportError, Imported, reference, write};
-use crate::matrix::reference::check;
+use crate::matrix::reference::{check, is_exact};
 
 /// One image that the source names.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ fn rank(tag: &str) -> u8 {
     match variant::of_reference(tag) {
         Some(Signal { toolkit: Some(_), .. }) => 0,
         Some(_) => 1,
-        None if reference::is_exact(tag) && !tag.ends_with(":latest") => 2,
+        None if is_exact(tag) && !tag.ends_with(":latest") => 2,
         None => 3,
     }
 }

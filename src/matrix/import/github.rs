@@ -5,10 +5,10 @@
 use super::choice::Choice;
 use super::draft::{self, Draft, Found, Tags};
 use super::names::shown;
-use super::reference::{self, Parts};
+use super::reference::Parts;
 use super::rows::{HINT, Row, rows};
 use super::{ImportError, Imported, json, variant};
-use crate::matrix::reference::check;
+use crate::matrix::reference::{check, is_exact};
 
 /// Which key of a row is what; none = found by its name and values.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +104,7 @@ fn complete<'a>(values: &[String], row: &Row, choice: &'a Choice) -> (Vec<String
     let (mut completed, mut by) = (Vec::new(), None);
     for value in values.iter().map(|value| value.trim()) {
         let whole = tags.iter().map(|tag| format!("{value}:{tag}")).filter(|whole| check(whole).is_ok());
-        let whole: Vec<String> = if reference::is_exact(value) { Vec::new() } else { whole.collect() };
+        let whole: Vec<String> = if is_exact(value) { Vec::new() } else { whole.collect() };
         if whole.is_empty() {
             completed.push(value.to_owned());
         } else {

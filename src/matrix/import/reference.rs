@@ -2,6 +2,8 @@
 //!
 //! Main type: [`Parts`]. Whether a reference is a sound one is not its business: `matrix::reference` says that.
 
+use crate::matrix::reference::{is_domain, name_and_tag};
+
 /// Path and tag of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parts<'a> {
@@ -13,15 +15,12 @@ pub(super) struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     pub(super) fn of(reference: &'a str) -> Self {
-        let plain = reference.split('@').next().unwrap_or_default();
-        let rest = match plain.split_once('/') {
-            Some((first, rest)) if first == "localhost" || first.contains(['.', ':']) => rest,
-            Some(_) | None => plain,
+        let (name, tag) = name_and_tag(reference);
+        let path = match name.split_once('/') {
+            Some((first, rest)) if is_domain(first) => rest,
+            Some(_) | None => name,
         };
-        match rest.rfind(':').filter(|colon| !rest[*colon..].contains('/')) {
-            Some(colon) => Self { path: &rest[..colon], tag: &rest[colon + 1..] },
-            None => Self { path: rest, tag: "" },
-        }
+        Self { path, tag: tag.unwrap_or_default() }
     }
 
     /// Last component and tag.
@@ -29,11 +28,6 @@ impl<'a> Parts<'a> {
         let last = self.path.rsplit('/').next().unwrap_or_default();
         if self.tag.is_empty() { last.to_owned() } else { format!("{last}-{}", self.tag) }
     }
-}
-
-/// Whether it has a tag or a digest.
-pub(super) fn is_exact(reference: &str) -> bool {
-    reference.contains('@') || !Parts::of(reference).tag.is_empty()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! without a registry is looked for in several.
 
 use super::quoted;
+use crate::matrix::is_domain;
 use crate::model::{Grant, Vendor};
 
 /// The flags for a grant; none where they are Docker's.
@@ -50,9 +51,7 @@ fn devices(grant: &Grant, driver: &str, count: i64, ids: &[String]) -> Option<Ve
 /// The reference as Podman's service completes it.
 pub(super) fn qualified(reference: &str) -> String {
     match reference.split_once('/') {
-        Some((registry, _)) if registry == "localhost" || registry.contains(['.', ':']) => {
-            reference.to_owned()
-        }
+        Some((registry, _)) if is_domain(registry) => reference.to_owned(),
         Some(_) => format!("docker.io/{reference}"),
         None => format!("docker.io/library/{reference}"),
     }
