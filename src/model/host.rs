@@ -100,6 +100,11 @@ impl std::str::FromStr for Endpoint {
             Some(("tcp", _)) => {
                 wrong(format!("`{text}` names no host and port"), "give both: `tcp://gpu-7.example:2376`")
             }
+            Some(("ssh", url)) if has_password(url) => Err(NoEndpoint {
+                // Not told back: it would end up in a log.
+                message: "an `ssh://` endpoint holds a password".to_owned(),
+                hint: "give a key or an agent to ssh, and the endpoint as `ssh://user@host`",
+            }),
             Some(("ssh", url)) if is_ssh(url) => Ok(Self::Ssh(url.to_owned())),
             Some(("ssh", _)) => wrong(
                 format!("`{text}` names no machine"),
@@ -131,6 +136,11 @@ fn is_address(text: &str) -> bool {
 fn with_port(address: &str) -> String {
     let has_port = address.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     if has_port { address.to_owned() } else { format!("{address}:{}", PORTS[0]) }
+}
+
+fn has_password(url: &str) -> bool {
+    let authority = url.split('/').next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
 }
 
 /// Nothing that ssh could take for an option, or a shell for anything.
@@ -168,6 +178,13 @@ mod tests {
         for (text, endpoint) in kinds {
             assert_eq!(text.parse(), Ok(endpoint), "{text}");
         }
+    }
+
+    #[test]
+    fn a_password_is_refused_and_not_told_back() {
+        let error = "ssh://root:hunter2@gpu-7".parse::<Endpoint>().unwrap_err();
+        assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+        assert!("ssh://root@gpu-7:22".parse::<Endpoint>().is_ok());
     }
 
     #[test]

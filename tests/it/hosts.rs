@@ -5,6 +5,7 @@
 //! to reach it are started in that namespace.
 
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -244,13 +245,47 @@ fn one_sweep_over_engines_behind_tls_ssh_and_a_context() {
     refused_ways_block_their_hosts_alone(&second, &variables);
     groups_of_another_machine_are_not_guessed(&second, &variables);
     nothing_is_left(&second);
+    ctrl_c_at_a_terminal_leaves_nothing_over_ssh(&second, &sshd, &variables);
+}
+
+/// A terminal signals a whole group of processes; a login takes longer than the sweep may wait.
+fn ctrl_c_at_a_terminal_leaves_nothing_over_ssh(second: &Second, sshd: &Sshd, variables: &[(&str, &str)]) {
+    let client = sshd.folder.path().join("bin/ssh");
+    let slow = std::fs::read_to_string(&client).unwrap().replace("exec", "sleep 2\nexec");
+    std::fs::write(&client, slow).unwrap();
+    let (file, out) = (second.path("group.yaml"), second.path("group"));
+    let cells: Vec<String> = (65..77).map(|size| format!("{{ name: s{size}, shm_size: {size}m }}")).collect();
+    let matrix = format!(
+        "schema: gpusweep.matrix/1\nname: group\nimages: [{{ name: bare, ref: \"{BARE}\" }}]\nhosts: [\"ssh://engine-box\"]\n\
+         visibility: [{}]\nlimits: {{ jobs: 2 }}\n",
+        cells.join(", ")
+    );
+    std::fs::write(&file, matrix).unwrap();
+    let mut command = second.gpusweep(&["run", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    command.envs(variables.iter().copied()).process_group(0);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let journal = || std::fs::read_to_string(out.join("journal.jsonl")).unwrap_or_default();
+    until(|| "no cell ever ran".to_owned(), || journal().matches("\"running\"").count() > 1);
+    run(Command::new("kill").args(["-INT", "--", &format!("-{}", child.id())]));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    let summary: Value = serde_json::from_slice(&std::fs::read(out.join("summary.json")).unwrap()).unwrap();
+    let counts = &summary["counts"];
+    assert!(counts["not-run"].as_u64().unwrap() > 0 && counts["blocked"] == 0, "{counts}");
+    let label = format!("label=gpusweep={}", run_of(&journal()));
+    let left = docker(&["ps", "--all", "--quiet", "--filter", &label]);
+    assert_eq!(left + &docker(&["volume", "ls", "--quiet", "--filter", &label]), "");
+}
+
+fn run_of(journal: &str) -> String {
+    let started: Value = serde_json::from_str(journal.lines().nth(1).unwrap()).unwrap();
+    started["run"].as_str().unwrap().to_owned()
 }
 
 fn nothing_is_left(second: &Second) {
     assert_eq!(second.left(), "");
     let journal = std::fs::read_to_string(second.path("all/journal.jsonl")).unwrap();
-    let started: Value = serde_json::from_str(journal.lines().nth(1).unwrap()).unwrap();
-    let label = format!("label=gpusweep={}", started["run"].as_str().unwrap());
+    let label = format!("label=gpusweep={}", run_of(&journal));
     assert_eq!(docker(&["ps", "--all", "--quiet", "--filter", &label]), "");
     let ssh = Command::new("pgrep").args(["-f", "engine.sock:/var/run/docker.sock"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&ssh.stdout), "", "a client of ssh is left");
@@ -266,8 +301,8 @@ fn groups_of_another_machine_are_not_guessed(second: &Second, variables: &[(&str
     assert!(row["first_error"]["message"].as_str().unwrap().contains("stat -c %g /dev/kfd"), "{row:#}");
 }
 
-/// Each way that fails says why, and the other host's rows are as they are to be.
-fn refused_ways_block_their_hosts_alone(second: &Second, variables: &[(&str, &str)]) {
+/// Ways that fail, by name, and words of the reason that has to be told.
+fn refused_ways(second: &Second) -> [(&'static str, String, &'static str); 8] {
     let file = |name: &str| second.path(name).display().to_string();
     let tls = |cert: &str, ca: &str| {
         format!(
@@ -277,20 +312,33 @@ fn refused_ways_block_their_hosts_alone(second: &Second, variables: &[(&str, &st
             file("key.pem")
         )
     };
-    let cases = [
-        ("stranger", tls("stranger-cert.pem", "ca.pem"), ""),
+    [
+        ("stranger", tls("stranger-cert.pem", "ca.pem"), "127.0.0.1:2376: received fatal alert"),
         ("authority", tls("cert.pem", "other-ca.crt"), "certificate"),
         ("nofile", tls("cert.pem", "nothing.pem"), "nothing.pem"),
-        ("plain", "{ name: bad, endpoint: \"tcp://127.0.0.1:2376\" }".to_owned(), ""),
+        ("plain", "{ name: bad, endpoint: \"tcp://127.0.0.1:2376\" }".to_owned(), "wants TLS"),
+        (
+            "nosocket",
+            "{ name: bad, endpoint: \"ssh://engine-box/nowhere.sock\" }".to_owned(),
+            "nowhere.sock on engine-box: ",
+        ),
         ("closed", "{ name: bad, endpoint: \"tcp://127.0.0.1:9\" }".to_owned(), "refused"),
         (
             "nocontext",
             "{ name: bad, endpoint: nowhere }".to_owned(),
             "there is no docker context `nowhere`; `docker context ls` shows boxed",
         ),
-        ("nossh", "{ name: bad, endpoint: \"ssh://engine-box:1\" }".to_owned(), "ssh to engine-box: "),
-    ];
-    for (name, bad, words) in cases {
+        (
+            "nossh",
+            "{ name: bad, endpoint: \"ssh://secretuser@engine-box:1\" }".to_owned(),
+            "ssh to engine-box: ",
+        ),
+    ]
+}
+
+/// Each way that fails says why, and the other host's rows are as they are to be.
+fn refused_ways_block_their_hosts_alone(second: &Second, variables: &[(&str, &str)]) {
+    for (name, bad, words) in refused_ways(second) {
         let (output, summary) = second.sweep(&format!("[local, {bad}]"), name, variables);
         assert_eq!(output.status.code(), Some(1), "{name}: {}", said(&output));
         assert!(rows(&summary, "local").iter().all(|row| row["verdict"] == "expected"), "{name}");
@@ -300,6 +348,7 @@ fn refused_ways_block_their_hosts_alone(second: &Second, variables: &[(&str, &st
                 (&"blocked".into(), &"ENGINE_UNREACHABLE".into()),
                 "{name}"
             );
+            assert!(!row.to_string().contains("secretuser"), "{name}: {row:#}");
             assert!(row["first_error"]["message"].as_str().unwrap().contains(words), "{name}: {row:#}");
         }
     }

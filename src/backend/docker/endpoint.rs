@@ -36,6 +36,19 @@ pub enum Route {
     },
 }
 
+/// The engine's place as it may be told: without who logs in there.
+impl std::fmt::Display for Route {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unix(path) => f.write_str(path),
+            Self::Tcp { address, .. } => f.write_str(address),
+            Self::Ssh { destination, socket, .. } => {
+                write!(f, "{socket} on {}", destination.rsplit('@').next().unwrap_or_default())
+            }
+        }
+    }
+}
+
 /// Why there is no way.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
@@ -100,22 +113,30 @@ impl Docker<'_> {
     }
 
     fn current(&self) -> Result<Route, EndpointError> {
-        if let Some(host) = (self.variable)("DOCKER_HOST") {
-            return self.named("DOCKER_HOST", &host, self.usual_tls());
+        if (self.variable)("DOCKER_HOST").is_some() {
+            return self.default();
         }
         let configured = || {
             let config = read_json(&self.config()?.join("config.json"))?;
             config.get("currentContext")?.as_str().filter(|name| !name.is_empty()).map(str::to_owned)
         };
         match (self.variable)("DOCKER_CONTEXT").or_else(configured) {
-            None => Ok(Route::Unix(DEFAULT.to_owned())),
+            None => self.default(),
             Some(name) => self.context(&name),
+        }
+    }
+
+    /// The context that is always there.
+    fn default(&self) -> Result<Route, EndpointError> {
+        match (self.variable)("DOCKER_HOST") {
+            Some(host) => self.named("DOCKER_HOST", &host, self.usual_tls()),
+            None => Ok(Route::Unix(DEFAULT.to_owned())),
         }
     }
 
     fn context(&self, name: &str) -> Result<Route, EndpointError> {
         if name == "default" {
-            return Ok(Route::Unix(DEFAULT.to_owned()));
+            return self.default();
         }
         let unknown = || EndpointError::NoContext { name: name.to_owned(), known: self.contexts() };
         let folder = self.config().ok_or_else(unknown)?.join("contexts");
@@ -124,8 +145,10 @@ impl Docker<'_> {
         let engine = meta.pointer("/Endpoints/docker");
         let host = engine.and_then(|engine| engine.get("Host")).and_then(Value::as_str);
         let skip_verify = engine.and_then(|engine| engine.get("SkipTLSVerify")).and_then(Value::as_bool);
+        let skip_verify = skip_verify.unwrap_or(false);
         let files = folder.join("tls").join(&digest).join("docker");
-        let tls = files.is_dir().then(|| tls_in(&files, skip_verify.unwrap_or(false)));
+        // Whoever wants a certificate left unchecked wants one.
+        let tls = (files.exists() || skip_verify).then(|| tls_in(&files, skip_verify));
         match host {
             Some(host) => self.named(&format!("the docker context `{name}`"), host, tls),
             None => Err(EndpointError::Context(name.to_owned())),
@@ -265,6 +288,25 @@ mod tests {
         assert!(tls.ca.unwrap().ends_with("/docker/ca.pem"));
         let error = resolve(&Endpoint::Context("cd".into()), &variables).unwrap_err().to_string();
         assert_eq!(error, "there is no docker context `cd`; `docker context ls` shows ci");
+    }
+
+    #[test]
+    fn a_context_that_leaves_certificates_unchecked_speaks_tls() {
+        let folder = configured("tcp://gpu-7:2376", false);
+        let config = folder.path().to_str().unwrap();
+        let meta = folder.path().join("contexts/meta").join(hex(&Sha256::digest("ci"))).join("meta.json");
+        let context = || resolve(&Endpoint::Context("ci".into()), &[("DOCKER_CONFIG", config)]).unwrap();
+        assert!(matches!(context(), Route::Tcp { tls: None, .. }));
+        let unchecked = std::fs::read_to_string(&meta).unwrap().replace("false", "true");
+        std::fs::write(&meta, unchecked).unwrap();
+        assert!(matches!(context(), Route::Tcp { tls: Some(TlsFiles { skip_verify: true, .. }), .. }));
+    }
+
+    #[test]
+    fn the_default_context_is_what_docker_host_says() {
+        let default = Endpoint::Context("default".into());
+        assert_eq!(resolve(&default, &[]).unwrap(), unix(DEFAULT));
+        assert_eq!(resolve(&default, &[("DOCKER_HOST", "unix:///x.sock")]).unwrap(), unix("/x.sock"));
     }
 
     #[test]

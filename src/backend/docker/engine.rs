@@ -68,7 +68,7 @@ impl Engine {
         let route = endpoint::route(wanted).map_err(|error| engine_fault(&error.to_string()))?;
         let tunnel = Tunnel::open(&route).await.map_err(|words| engine_fault(&words))?;
         let path = tunnel.socket().display().to_string();
-        let unreachable = |error: &Error| engine_fault(&connect_words(&path, error));
+        let unreachable = |error: &Error| engine_fault(&connect_words(&route.to_string(), error));
         let docker = Docker::connect_with_unix(&path, ANSWER_S, API_DEFAULT_VERSION)
             .map_err(|error| unreachable(&error))?;
         let answer = async { tokio::try_join!(docker.info(), docker.version()) };
@@ -85,7 +85,7 @@ impl Engine {
                 Ok((engine, info, version))
             }
             Ok(Err(error)) => Err(unreachable(&error)),
-            Err(_) => Err(engine_fault(&format!("{path}: no answer within {} s", FIRST_ANSWER.as_secs()))),
+            Err(_) => Err(engine_fault(&format!("{route}: no answer within {} s", FIRST_ANSWER.as_secs()))),
         }
     }
 

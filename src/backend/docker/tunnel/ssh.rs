@@ -90,7 +90,10 @@ impl Wanted {
             words = last_words(&mut child) => words,
             () = tokio::time::sleep(PATIENCE) => format!("no connection within {} s", PATIENCE.as_secs()),
         };
-        Err(format!("ssh to {}: {why}", self.destination))
+        // Who logs in is nobody else's business, and what ssh says may name them.
+        let (user, host) = self.destination.rsplit_once('@').unwrap_or(("", &self.destination));
+        let why = if user.is_empty() { why } else { why.replace(&format!("{user}@"), "") };
+        Err(format!("ssh to {host}: {why}"))
     }
 
     fn command(&self) -> Command {
@@ -112,6 +115,8 @@ impl Wanted {
             command.arg("-p").arg(port.to_string());
         }
         command.arg("--").arg(&self.destination).arg("cat");
+        // Ctrl-C at a terminal goes to a whole group: the way has to outlast it, or nothing could be removed any more.
+        command.process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         command
     }

@@ -2,11 +2,12 @@
 //!
 //! Main function: [`pass_on`].
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
@@ -19,6 +20,15 @@ use crate::model::TlsFiles;
 
 /// How long connecting, and the greeting of TLS, may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long to wait after a connection could not be taken.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// The part of an answer that tells its status.
+const STATUS: &[u8] = b"HTTP/1.0 200";
+
+/// What a port for TLS answers to those who do not speak it.
+const REFUSED: &[u8] = b"400";
 
 /// The task that passes bytes on; it ends when this is dropped.
 pub(super) struct Passing(JoinHandle<()>);
@@ -38,15 +48,20 @@ struct Remote {
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Listens on `own` and passes each connection on to `address`. One connection is tried first.
+/// Listens on `own` and passes each connection on to `address`. One is tried first, up to an answer: an engine that takes
+/// no stranger's certificate says so only then.
 pub(super) async fn pass_on(address: &str, tls: Option<&TlsFiles>, own: &Path) -> Result<Passing, String> {
     let tls = tls.map(|files| connector(files, address)).transpose()?;
     let remote = Arc::new(Remote { address: address.to_owned(), tls });
-    drop(remote.connect().await?);
+    remote.greet().await?;
     let listener = UnixListener::bind(own).map_err(|error| format!("{}: {error}", own.display()))?;
     Ok(Passing(tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(join(client, Arc::clone(&remote)));
+        loop {
+            match listener.accept().await {
+                Ok((client, _)) => drop(tokio::spawn(join(client, Arc::clone(&remote)))),
+                // Such as too many open files: the next one may have better luck.
+                Err(_) => tokio::time::sleep(AGAIN).await,
+            }
         }
     })))
 }
@@ -59,6 +74,27 @@ async fn join(mut client: UnixStream, remote: Arc<Remote>) {
 }
 
 impl Remote {
+    /// The shortest exchange that an engine has an answer to.
+    async fn greet(&self) -> Result<(), String> {
+        let mut stream = self.connect().await?;
+        let exchange = async {
+            stream.write_all(b"GET /_ping HTTP/1.0\r\n\r\n").await?;
+            let mut answer = [0; STATUS.len()];
+            stream.read_exact(&mut answer).await.map(|_| answer)
+        };
+        let why = match tokio::time::timeout(PATIENCE, exchange).await {
+            Ok(Ok(answer)) if answer.starts_with(b"HTTP/") && !answer.ends_with(REFUSED) => return Ok(()),
+            Ok(Ok(_)) => "what listens there is no engine, or one that wants TLS".to_owned(),
+            Ok(Err(error)) if error.kind() == ErrorKind::UnexpectedEof => {
+                "it ends the connection without an answer: it may want TLS, or a client certificate"
+                    .to_owned()
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+        };
+        Err(format!("{}: {why}", self.address))
+    }
+
     async fn connect(&self) -> Result<Box<dyn Stream>, String> {
         match tokio::time::timeout(PATIENCE, self.connect_now()).await {
             Ok(connected) => connected.map_err(|error| format!("{}: {error}", self.address)),
